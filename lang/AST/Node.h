@@ -20,9 +20,9 @@
 
 namespace ptlc::ast {
 
-using lang::FileId;
-using lang::SourcePos;
-using lang::SourceRange;
+using diag::FileId;
+using diag::SourcePos;
+using diag::SourceRange;
 
 /// All kinds of nodes. First/Last bound the ranges that `classof` tests.
 enum class Kind : uint8_t {
