@@ -20,9 +20,9 @@
 
 namespace ptlc::ast {
 
-using diag::FileId;
-using diag::SourcePos;
-using diag::SourceRange;
+using lang::FileId;
+using lang::SourcePos;
+using lang::SourceRange;
 
 /// All kinds of nodes. First/Last bound the ranges that `classof` tests.
 enum class Kind : uint8_t {

@@ -15,7 +15,7 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 
-namespace ptlc::diag {
+namespace ptlc::lang {
 
 enum class Severity { Error, Warning, Remark, Note };
 
@@ -114,6 +114,6 @@ std::string didYouMean(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> can
 bool verifyDiagnostics(llvm::raw_ostream &os, const SourceManager &sources,
                        llvm::ArrayRef<Diagnostic> diagnostics);
 
-} // namespace ptlc::diag
+} // namespace ptlc::lang
 
 #endif // PTLC_LANG_DIAG_DIAGNOSTICS_H

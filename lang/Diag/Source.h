@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace ptlc::diag {
+namespace ptlc::lang {
 
 /// Names a file of a SourceManager; the default value names none.
 struct FileId {
@@ -90,6 +90,6 @@ private:
   std::vector<std::unique_ptr<Entry>> entries;
 };
 
-} // namespace ptlc::diag
+} // namespace ptlc::lang
 
 #endif // PTLC_LANG_DIAG_SOURCE_H
