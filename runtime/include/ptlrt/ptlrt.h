@@ -1,0 +1,151 @@
+/*===- ptlrt.h - The C interface between compiled programs and the runtime -----===*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A compiled `.ptl` program is one object file that defines the symbol
+ * `ptlrt_program`. The runtime library owns `main`, the memory and the step loop;
+ * it calls the program's stage functions, and these call back the functions
+ * declared here. Nothing else is shared: no C++ type crosses this border.
+ *
+ * All tensors are row-major in the order of their declared type, folded to a
+ * matrix of `rows` x `cols` whose rows start every `stride` elements; element
+ * (r, c) lies at `offset + size * (r * stride + c)` bytes in the arena of a rank.
+ * runtime/doc/ABI.md holds the schema of the metadata.
+ *===----------------------------------------------------------------------===*/
+#ifndef PTLRT_PTLRT_H
+#define PTLRT_PTLRT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PTLRT_MAGIC 0x314b54504c54504dULL
+#define PTLRT_ABI_VERSION 1
+#define PTLRT_MAX_AXES 8
+#define PTLRT_MAX_OUTER 5
+
+/** What one rank's code may read. Filled by the runtime before each call. */
+typedef struct ptlrt_rank {
+  int32_t rank;                    /**< position in the mesh, first axis major */
+  int32_t ranks;                   /**< number of ranks of the mesh */
+  int32_t coords[PTLRT_MAX_AXES];  /**< coordinate on each mesh axis */
+  int64_t step;                    /**< optimizer step, from 0 */
+  uint64_t seed;                   /**< of the program's random numbers */
+  int64_t valid;                   /**< valid samples of the global batch of this step */
+  void *runtime;                   /**< the runtime's own state */
+} ptlrt_rank;
+
+/** A stage function. `arena` is the rank's memory, `micro` the micro-batch. */
+typedef void (*ptlrt_stage_fn)(ptlrt_rank *rank, void *arena, int64_t micro);
+
+/** A generated kernel over rows [begin, end); `buffers` and `scalars` as the
+ * stage function built them. */
+typedef void (*ptlrt_kernel_fn)(int64_t begin, int64_t end, void *const *buffers,
+                                const int64_t *scalars);
+
+/** What an instruction of the step's table does; names appear in traces. */
+enum ptlrt_op {
+  PTLRT_OP_COUNT = 0,  /**< counts that depend on data alone */
+  PTLRT_OP_FB = 1,     /**< forward, loss and backward of one micro-batch */
+  PTLRT_OP_REDUCE = 2, /**< gradients are finished across ranks */
+  PTLRT_OP_NORM = 3,   /**< global norm, clip factor */
+  PTLRT_OP_OPT = 4,    /**< optimizer update */
+  PTLRT_OP_EVAL = 5,   /**< forward on evaluation data */
+  PTLRT_OP_SAMPLE = 6  /**< logits of one sequence */
+};
+
+/** One instruction: call `functions[function]` for micro-batch `micro`. */
+typedef struct ptlrt_instruction {
+  uint16_t op;
+  uint16_t stage;
+  uint32_t function;
+  int64_t micro;
+} ptlrt_instruction;
+
+/** The one symbol that an object exports. */
+typedef struct ptlrt_program_t {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t reserved;
+  const char *metadata;   /**< JSON, see runtime/doc/ABI.md */
+  uint64_t metadata_size; /**< bytes, without a closing zero */
+  const ptlrt_instruction *table;
+  uint64_t table_size; /**< instructions of one training step */
+  const ptlrt_stage_fn *functions;
+  uint64_t function_count;
+} ptlrt_program_t;
+
+extern const ptlrt_program_t ptlrt_program;
+
+/** Runs `kernel` over `rows` rows, in pieces of at least `grain` on the rank's
+ * worker threads. grain >= rows means: in one piece, on the calling thread. */
+void ptlrt_launch(ptlrt_rank *rank, ptlrt_kernel_fn kernel, int64_t rows, int64_t grain,
+                  void *const *buffers, const int64_t *scalars);
+
+/** C[m,n] (+)= op(A)[m,k] * op(B)[k,n], repeated over `outer` loops. Strides are in
+ * elements. `trans_a` = 0: A is [m, k] with row stride lda; 1: A is [k, m]. */
+typedef struct ptlrt_gemm {
+  int64_t m, n, k;
+  int64_t lda, ldb, ldc;
+  int32_t trans_a, trans_b;
+  int32_t outer;  /**< number of outer loops in use */
+  int32_t site;   /**< identifies the call in the source, for reports */
+  int64_t size[PTLRT_MAX_OUTER];
+  int64_t stride_a[PTLRT_MAX_OUTER], stride_b[PTLRT_MAX_OUTER], stride_c[PTLRT_MAX_OUTER];
+} ptlrt_gemm;
+
+/** f32 matrix product; `accumulate` != 0 adds to C, else C is overwritten.
+ * An outer loop with stride_c 0 sums its products into the same C. */
+void ptlrt_gemm_f32(ptlrt_rank *rank, const ptlrt_gemm *desc, const float *a, const float *b,
+                    float *c, int32_t accumulate);
+
+/** Softmax attention over `keys`, streamed: no score matrix is stored. Outer loops
+ * run over everything but the query, key and depth dimensions (batch, heads); a
+ * stride of 0 shares the operand (grouped heads). The depth is contiguous. */
+typedef struct ptlrt_attention {
+  int64_t queries, keys, depth, value_depth;
+  int32_t outer;
+  int32_t causal;       /**< query i sees keys <= i */
+  int64_t window;       /**< > 0: query i sees only keys > i - window */
+  float scale;          /**< multiplies the scores */
+  int32_t mask_kind;    /**< 0 none, 1 boolean bytes (0 = hidden) */
+  int64_t query_start, key_start; /**< global index of the first query and key */
+  int64_t key_valid;    /**< keys beyond it are padding */
+  int64_t size[PTLRT_MAX_OUTER];
+  int64_t q_outer[PTLRT_MAX_OUTER], k_outer[PTLRT_MAX_OUTER], v_outer[PTLRT_MAX_OUTER],
+      o_outer[PTLRT_MAX_OUTER], lse_outer[PTLRT_MAX_OUTER], mask_outer[PTLRT_MAX_OUTER];
+  int64_t q_row, k_row, v_row, o_row;       /**< stride of a query or key */
+  int64_t lse_row, mask_row, mask_col;
+} ptlrt_attention;
+
+/** out[.., query, :] and lse[.., query] = log(sum exp(scores)). */
+void ptlrt_attention_forward(ptlrt_rank *rank, const ptlrt_attention *desc, const float *q,
+                             const float *k, const float *v, const uint8_t *mask, float *out,
+                             float *lse);
+
+/** Gradients; dq, dk, dv have the strides of q, k, v and are overwritten (shared
+ * operands, stride 0, get the sum over the loop). */
+void ptlrt_attention_backward(ptlrt_rank *rank, const ptlrt_attention *desc, const float *q,
+                              const float *k, const float *v, const uint8_t *mask,
+                              const float *out, const float *lse, const float *dout, float *dq,
+                              float *dk, float *dv);
+
+/** Runs collective `index` of the metadata's list on the arenas of its group. */
+void ptlrt_collective(ptlrt_rank *rank, void *arena, int32_t index);
+
+/** A segment of a flat reduction, in elements from the arena's start in bytes. */
+typedef struct ptlrt_segment {
+  int64_t offset, rows, cols, stride;
+} ptlrt_segment;
+
+/** Sum of squares over the segments, f32 per block of 1024 elements in logical
+ * order, blocks combined in f64, in order; the square root goes to *out. */
+void ptlrt_global_norm(ptlrt_rank *rank, void *arena, const ptlrt_segment *segments,
+                       int64_t count, float *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PTLRT_PTLRT_H */
