@@ -47,15 +47,20 @@ function(ptlc_use_mlir target)
   target_link_libraries(${target} PUBLIC MLIR)
 endfunction()
 
-# One precompiled header serves every target that uses MLIR: parsing it is most of a file's compile time.
+# One precompiled header serves every target that uses MLIR. It isn't CMake's own: that one lies in the build folder,
+# and its path in the command line keeps ccache from sharing results between build folders.
 if(PTLC_COMPILER)
-  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/compiler/Pch.cpp CONTENT "// Carries the precompiled header.\n")
-  add_library(PtlcPch OBJECT ${CMAKE_BINARY_DIR}/compiler/Pch.cpp)
+  add_library(PtlcPch OBJECT ${CMAKE_SOURCE_DIR}/compiler/cmake/Pch.h)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/compiler/cmake/Pch.h PROPERTIES LANGUAGE CXX HEADER_FILE_ONLY OFF
+    COMPILE_OPTIONS "-xc++-header;-fpch-instantiate-templates")
   ptlc_use_mlir(PtlcPch)
-  target_precompile_headers(PtlcPch PRIVATE <mlir/IR/PatternMatch.h> <mlir/IR/BuiltinTypes.h>
-    <mlir/IR/OpImplementation.h> <mlir/Pass/Pass.h> <mlir/Dialect/Func/IR/FuncOps.h>
-    <mlir/Transforms/DialectConversion.h> <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+  add_custom_target(PtlcPchReady DEPENDS $<TARGET_OBJECTS:PtlcPch>)  # waits for the file, not for the target's inputs
 endif()
+
+function(ptlc_use_pch target)
+  target_compile_options(${target} PRIVATE "SHELL:-include-pch $<TARGET_OBJECTS:PtlcPch>")
+  add_dependencies(${target} PtlcPchReady)
+endfunction()
 
 # Links DEPS that exist: a missing one is reported by ptlc_check_layers() with the name of its user.
 function(ptlc_link target deps link)
@@ -82,7 +87,7 @@ function(ptlc_library name)
   else()
     ptlc_use_mlir(${name})
     if(NOT arg_NO_PCH)
-      target_precompile_headers(${name} REUSE_FROM PtlcPch)
+      ptlc_use_pch(${name})
     endif()
   endif()
 endfunction()
@@ -148,7 +153,7 @@ function(ptlc_tool name)
     ptlc_use_llvm(${name})
   else()
     ptlc_use_mlir(${name})
-    target_precompile_headers(${name} REUSE_FROM PtlcPch)
+    ptlc_use_pch(${name})
   endif()
 endfunction()
 
@@ -168,7 +173,7 @@ function(ptlc_unittest name)
     else()
       ptlc_use_mlir(${name})
       if(NOT arg_NO_PCH)
-        target_precompile_headers(${name} REUSE_FROM PtlcPch)
+        ptlc_use_pch(${name})
       endif()
     endif()
   endif()
