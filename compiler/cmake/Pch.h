@@ -4,8 +4,8 @@
 // Parsing these headers is most of a file's compile time. Files still include
 // what they use; this only makes it cheap.
 //===----------------------------------------------------------------------===//
-#ifndef COMPILER_CMAKE_PCH_H
-#define COMPILER_CMAKE_PCH_H
+#ifndef PTLC_COMPILER_CMAKE_PCH_H
+#define PTLC_COMPILER_CMAKE_PCH_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -15,4 +15,4 @@
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
-#endif // COMPILER_CMAKE_PCH_H
+#endif // PTLC_COMPILER_CMAKE_PCH_H
