@@ -1,0 +1,172 @@
+//===- CommandLine.cpp - The ptlc command ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Driver/CommandLine.h"
+
+#include "compiler/Driver/Compiler.h"
+#include "compiler/Driver/Frontend.h"
+#include "compiler/Pipelines/Pipeline.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <CLI/CLI.hpp>
+
+using namespace ptlc;
+
+namespace {
+/// The texts of options before they are checked.
+struct Texts {
+  std::vector<std::string> mesh, defines;
+  std::string emit = "exe";
+  bool helpPipeline = false;
+};
+} // namespace
+
+static std::string emitHelp() {
+  std::string text = "Stop at a stage and print it:";
+  for (const PhaseInfo &info : allPhases())
+    text += "\n    " + info.name.str() + std::string(12 - info.name.size(), ' ') +
+            info.summary.str();
+  return text;
+}
+
+static bool usage(const std::string &message) {
+  llvm::errs() << "ptlc: error: " << message << "\n";
+  return false;
+}
+
+/// Reads `dp=4,tp=2`.
+static bool parseMesh(const std::vector<std::string> &texts, CompileOptions &options) {
+  for (const std::string &text : texts) {
+    llvm::SmallVector<llvm::StringRef> entries;
+    llvm::StringRef(text).split(entries, ',');
+    for (llvm::StringRef entry : entries) {
+      auto [axis, size] = entry.split('=');
+      sema::MeshOverride mesh{axis.trim().str(), 0};
+      if (axis.trim().empty() || size.trim().getAsInteger(10, mesh.size) || mesh.size < 1)
+        return usage("--mesh takes axis=size with a size of at least 1, such as dp=4; got '" +
+                     entry.str() + "'");
+      options.mesh.push_back(mesh);
+    }
+  }
+  return true;
+}
+
+static bool parseTexts(const Texts &texts, CompileOptions &options) {
+  if (!parseMesh(texts.mesh, options))
+    return false;
+  for (const std::string &text : texts.defines) {
+    std::optional<sema::Define> define = sema::parseDefine(text);
+    if (!define)
+      return usage("-D takes name=value, such as layers=24; got '" + text + "'");
+    options.defines.push_back(*define);
+  }
+  std::optional<Phase> phase = parsePhase(texts.emit);
+  if (!phase) {
+    std::vector<llvm::StringRef> names;
+    for (const PhaseInfo &info : allPhases())
+      names.push_back(info.name);
+    return usage("there is no stage '" + texts.emit + "'" + lang::didYouMean(texts.emit, names) +
+                 "; the stages are " + llvm::join(names, ", "));
+  }
+  options.emit = *phase;
+  if (options.target != "cpu" && options.target != "cuda")
+    return usage("there is no target '" + options.target + "'; the targets are cpu, cuda");
+  if ((options.emit == Phase::Ptx) != (options.target == "cuda"))
+    return usage("--target=cuda and --emit=ptx go together: programs run on the CPU so far");
+  return true;
+}
+
+static void addProgramOptions(CLI::App &app, CompileOptions &options, Texts &texts) {
+  app.add_option("--plan", options.plan, "Compile for this plan of the file (default: one device)");
+  app.add_option("--mesh", texts.mesh,
+                 "Sizes of the mesh, such as dp=4: without --plan, 4 copies that share each batch")
+      ->take_all();
+  app.add_option("-D,--define", texts.defines,
+                 "Replace a dim or const of the file, or train's batch or steps: -D layers=24")
+      ->take_all();
+  app.add_option("-O", options.optimization, "Level of optimization of kernels, 0 to 3")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
+  app.add_option("--target-cpu", options.targetCpu,
+                 "CPU to compile for, such as x86-64-v3 (default: this machine's)");
+  app.add_option("--linker", options.linker, "C++ compiler to link with");
+}
+
+static void addCompileOptions(CLI::App &app, CompileOptions &options, Texts &texts) {
+  app.add_option("file", options.input, "The .ptl file");
+  app.add_option("-o,--output", options.output, "Where to write ('-': standard output)");
+  addProgramOptions(app, options, texts);
+  app.add_option("--emit", texts.emit, emitHelp());
+  app.add_option("--dump-passes", options.dumpPasses,
+                 "Write the IR after every pass that changed it into this folder");
+  app.add_flag("--report", options.report,
+               "Print memory, FLOPs and communication per rank and step");
+  app.add_flag("--json", options.json, "Print the report as JSON");
+  app.add_option("--target", options.target, "cpu or cuda")->capture_default_str();
+  app.add_flag("--timing", options.timing, "Print how long each pass took");
+  app.add_flag("--verify-diagnostics", options.verifyDiagnostics,
+               "Compare the messages with the file's 'expected-error' comments");
+  app.add_flag("--help-pipeline", texts.helpPipeline, "Print the passes, with their reasons");
+}
+
+/// Prints what CLI11 has to say: help on standard output, errors in our own manner.
+static int explain(CLI::App &app, const CLI::ParseError &error) {
+  if (error.get_exit_code() == 0)
+    return app.exit(error);
+  llvm::errs() << "ptlc: error: " << error.what() << "; see 'ptlc --help'\n";
+  return kUsage;
+}
+
+int ptlc::runCommandLine(int argc, const char *const *argv) {
+  CLI::App app("ptlc compiles a neural network with sharding directives into one program that "
+               "trains it in parallel.\n\n"
+               "  ptlc model.ptl -o model --mesh dp=2 && ./model\n",
+               "ptlc");
+  app.set_version_flag("--version", "ptlc " PTLC_VERSION);
+  app.footer("\nDirectives, stages and messages: lang/doc/LanguageReference.md");
+  CompileOptions options;
+  Texts texts;
+  addCompileOptions(app, options, texts);
+
+  CLI::App *check = app.add_subcommand("check", "Check a file and all of its plans");
+  check->add_option("file", options.input, "The .ptl file")->required();
+  check->add_option("-D,--define", texts.defines, "Replace a dim or const")->take_all();
+  check->add_flag("--verify-diagnostics", options.verifyDiagnostics,
+                  "Compare the messages with the file's 'expected-error' comments");
+
+  CLI::App *format = app.add_subcommand("fmt", "Print a file in the one canonical style");
+  std::vector<std::string> files;
+  bool inPlace = false, checkOnly = false;
+  format->add_option("files", files, "The .ptl files")->required();
+  format->add_flag("-i", inPlace, "Rewrite the files");
+  format->add_flag("--check", checkOnly, "Only say whether they are formatted");
+
+  CLI::App *run = app.add_subcommand("run", "Compile into a cache and run: ptlc run model.ptl "
+                                            "[options] -- [arguments of the program]");
+  std::vector<std::string> arguments;
+  run->add_option("file", options.input, "The .ptl file")->required();
+  run->add_option("arguments", arguments, "Arguments of the program, after '--'");
+  addProgramOptions(*run, options, texts);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return explain(app, error);
+  }
+  if (texts.helpPipeline) {
+    printPipeline(llvm::outs());
+    return kSuccess;
+  }
+  if (format->parsed())
+    return runFormat(files, inPlace, checkOnly);
+  if (options.input.empty()) {
+    usage("no input file; see 'ptlc --help'");
+    return kUsage;
+  }
+  if (!parseTexts(texts, options))
+    return kUsage;
+  if (check->parsed())
+    return runCheck(options);
+  return run->parsed() ? runProgram(options, arguments) : runCompile(options);
+}

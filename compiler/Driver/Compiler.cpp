@@ -1,0 +1,175 @@
+//===- Compiler.cpp - One compilation from file to file -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Front end, import, the table of passes, code generation, link. Each step
+// stops the run at its first failure, after all of its messages.
+//===----------------------------------------------------------------------===//
+#include "compiler/Driver/Compiler.h"
+
+#include "compiler/Codegen/Target.h"
+#include "compiler/Driver/Files.h"
+#include "compiler/Driver/Frontend.h"
+#include "compiler/Driver/Link.h"
+#include "compiler/Driver/Messages.h"
+#include "compiler/Driver/PassDump.h"
+#include "compiler/Driver/Report.h"
+#include "compiler/Import/Import.h"
+#include "compiler/Pipelines/Pipeline.h"
+#include "lang/Parse/Parser.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Timer.h"
+
+using namespace ptlc;
+using namespace mlir;
+
+namespace {
+/// One compilation: the state that its steps share.
+class Compilation {
+public:
+  explicit Compilation(const CompileOptions &options)
+      : options(options), frontend(options), context(makeRegistry()) {
+    context.allowUnregisteredDialects(false);
+    context.loadAllAvailableDialects();
+  }
+
+  int run();
+
+private:
+  static DialectRegistry makeRegistry() {
+    DialectRegistry registry;
+    registerEverything(registry);
+    return registry;
+  }
+  std::string outputName(llvm::StringRef extension) const;
+  int dumpAst();
+  bool buildModule();
+  bool runPasses();
+  int emit();
+  int emitObject();
+
+  const CompileOptions &options;
+  Frontend frontend;
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+} // namespace
+
+std::string Compilation::outputName(llvm::StringRef extension) const {
+  if (!options.output.empty())
+    return options.output;
+  if (extension == ".mlir" || extension == ".ll" || extension == ".ptx" || extension == ".ast")
+    return "-";
+  llvm::StringRef stem = options.input;
+  stem.consume_back(".ptl");
+  return (llvm::sys::path::filename(stem) + extension).str();
+}
+
+int Compilation::dumpAst() {
+  std::string reason;
+  std::optional<lang::FileId> file = frontend.sources.load(options.input, reason);
+  if (!file) {
+    llvm::errs() << "ptlc: error: can't read '" << options.input << "': " << reason << "\n";
+    return kFailure;
+  }
+  auto tree = parse::parseFile(frontend.sources, *file, frontend.diagnostics);
+  if (!frontend.finish(llvm::errs()))
+    return kFailure;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  ast::dump(*tree, stream);
+  return writeFile(outputName(".ast"), text, false, llvm::errs()) ? kSuccess : kFailure;
+}
+
+bool Compilation::buildModule() {
+  std::optional<sema::Program> program = frontend.analyze();
+  if (program && !program->trains) {
+    lang::SourceRange start{frontend.file, frontend.sources.position(frontend.file, 0),
+                            frontend.sources.position(frontend.file, 0)};
+    frontend.diagnostics.error(start, "nothing to compile: the file has no 'train' block");
+  }
+  std::optional<sema::PlanSpec> plan;
+  if (program && !frontend.diagnostics.hasErrors())
+    plan = frontend.choosePlan(*program);
+  if (plan && !frontend.diagnostics.hasErrors()) {
+    std::optional<sema::Program> sampling = frontend.analyzeForSampling(*program);
+    module = importProgram(context, *program, sampling ? &*sampling : nullptr, *plan,
+                           frontend.sources, frontend.diagnostics);
+  }
+  return frontend.finish(llvm::errs()) && (options.verifyDiagnostics || module);
+}
+
+bool Compilation::runPasses() {
+  PassManager manager(&context, ModuleOp::getOperationName());
+  if (options.timing)
+    manager.enableTiming();
+  Phase last = std::min(options.emit, Phase::Memory);
+  if (failed(buildPipeline(manager, last, llvm::errs())))
+    return false;
+  PassDump *dump = nullptr;
+  if (!options.dumpPasses.empty()) {
+    auto owned = std::make_unique<PassDump>(options.dumpPasses);
+    dump = owned.get();
+    manager.addInstrumentation(std::move(owned));
+    if (!dump->begin(*module))
+      return false;
+  }
+  return succeeded(manager.run(*module)) && !(dump && dump->failed());
+}
+
+int Compilation::emitObject() {
+  codegen::TargetOptions target;
+  target.cpu = options.targetCpu;
+  target.optimization = options.optimization;
+  if (options.emit == Phase::LLVM || options.emit == Phase::Ptx) {
+    std::string text;
+    bool ok = succeeded(options.emit == Phase::LLVM ? codegen::emitLLVM(*module, target, text)
+                                                    : codegen::emitPtx(*module, target, text));
+    llvm::StringRef extension = options.emit == Phase::LLVM ? ".ll" : ".ptx";
+    return ok && writeFile(outputName(extension), text, false, llvm::errs()) ? kSuccess : kFailure;
+  }
+  llvm::SmallVector<char, 0> object;
+  if (failed(codegen::compileToObject(*module, target, object)))
+    return kFailure;
+  llvm::StringRef bytes(object.data(), object.size());
+  if (options.emit == Phase::Obj)
+    return writeFile(outputName(".o"), bytes, false, llvm::errs()) ? kSuccess : kFailure;
+  llvm::SmallString<128> file;
+  if (std::error_code code = llvm::sys::fs::createTemporaryFile("ptlc", "o", file)) {
+    llvm::errs() << "ptlc: error: can't make a temporary file: " << code.message() << "\n";
+    return kFailure;
+  }
+  llvm::FileRemover remover(file);
+  if (!writeFile(file, bytes, false, llvm::errs()))
+    return kFailure;
+  return linkExecutable(file, outputName(""), options, llvm::errs()) ? kSuccess : kFailure;
+}
+
+int Compilation::emit() {
+  if (options.report)
+    printReport(*module, options.json, llvm::outs());
+  if (options.emit > Phase::Memory)
+    return emitObject();
+  if (options.report && options.output.empty())
+    return kSuccess;
+  std::string text = printModule(*module, /*locations=*/options.emit == Phase::Memory);
+  return writeFile(outputName(".mlir"), text, false, llvm::errs()) ? kSuccess : kFailure;
+}
+
+int Compilation::run() {
+  if (options.emit == Phase::Ast)
+    return dumpAst();
+  if (!buildModule())
+    return kFailure;
+  if (!module)
+    return kSuccess; // --verify-diagnostics: the expected messages came
+  MessageHandler messages(context, frontend.sources);
+  if (failed(verify(*module)) || !runPasses())
+    return kFailure;
+  return options.verifyDiagnostics ? kSuccess : emit();
+}
+
+int ptlc::runCompile(const CompileOptions &options) { return Compilation(options).run(); }

@@ -1,0 +1,19 @@
+//===- Files.h - Output files, whole or not at all --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_COMPILER_DRIVER_FILES_H
+#define PTLC_COMPILER_DRIVER_FILES_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace ptlc {
+
+/// Writes `data` to `path` ("-": standard output): into a file beside it, renamed when whole, so
+/// that a failure leaves what was there. Returns false after a message on `errors`.
+bool writeFile(llvm::StringRef path, llvm::StringRef data, bool executable,
+               llvm::raw_ostream &errors);
+
+} // namespace ptlc
+
+#endif // PTLC_COMPILER_DRIVER_FILES_H

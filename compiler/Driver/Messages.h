@@ -1,0 +1,21 @@
+//===- Messages.h - The compiler's messages in the language's manner -------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_COMPILER_DRIVER_MESSAGES_H
+#define PTLC_COMPILER_DRIVER_MESSAGES_H
+
+#include "lang/Diag/Diagnostics.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace ptlc {
+
+/// While it lives, diagnostics of passes print like those of the front end: at the .ptl line, with
+/// the source and a caret, and the part of the model that the operation belongs to as a note.
+class MessageHandler : public mlir::ScopedDiagnosticHandler {
+public:
+  MessageHandler(mlir::MLIRContext &context, const lang::SourceManager &sources);
+};
+
+} // namespace ptlc
+
+#endif // PTLC_COMPILER_DRIVER_MESSAGES_H

@@ -1,0 +1,38 @@
+//===- PassDump.h - The IR after every pass, as files -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_COMPILER_DRIVER_PASSDUMP_H
+#define PTLC_COMPILER_DRIVER_PASSDUMP_H
+
+#include "mlir/Pass/PassInstrumentation.h"
+#include <string>
+
+namespace ptlc {
+
+/// Writes the module after each pass that changed it as `DIR/NN-pass-name.mlir`, numbered from 01;
+/// 00 is what the first pass gets. Locations are printed, so that every operation names its line.
+class PassDump : public mlir::PassInstrumentation {
+public:
+  explicit PassDump(std::string folder) : folder(std::move(folder)) {}
+
+  /// Creates the folder, empties it of earlier dumps and writes the first file.
+  bool begin(mlir::Operation *module);
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override;
+
+  /// Whether a file could not be written; its message went to standard error.
+  bool failed() const { return hasFailed; }
+
+private:
+  void write(mlir::Operation *op, llvm::StringRef name);
+
+  std::string folder, last;
+  unsigned number = 0;
+  bool hasFailed = false;
+};
+
+/// Prints `op` as dumps and `--emit` show it: large constants cut, with locations when asked.
+std::string printModule(mlir::Operation *op, bool locations);
+
+} // namespace ptlc
+
+#endif // PTLC_COMPILER_DRIVER_PASSDUMP_H

@@ -1,0 +1,262 @@
+//===- ProgramAttributes.cpp - train and plan as attributes ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nothing after the importer reads the source text: what later stages and the
+// runtime must know of `train` and the plan becomes dictionaries here, with the
+// places that messages will need.
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/ProgramAttributes.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace ptlc;
+using namespace mlir;
+
+namespace {
+/// Collects named attributes; entries are sorted by the dictionary itself.
+class Entries {
+public:
+  explicit Entries(OpBuilder &builder) : builder(builder) {}
+
+  Entries &text(StringRef name, const Twine &value) {
+    return add(name, builder.getStringAttr(value));
+  }
+  Entries &integer(StringRef name, int64_t value) {
+    return add(name, builder.getI64IntegerAttr(value));
+  }
+  Entries &real(StringRef name, double value) { return add(name, builder.getF64FloatAttr(value)); }
+  Entries &flag(StringRef name, bool value) { return add(name, builder.getBoolAttr(value)); }
+  Entries &add(StringRef name, Attribute value) {
+    list.emplace_back(builder.getStringAttr(name), value);
+    return *this;
+  }
+  DictionaryAttr get() { return builder.getDictionaryAttr(list); }
+
+private:
+  OpBuilder &builder;
+  SmallVector<NamedAttribute> list;
+};
+} // namespace
+
+static StringRef initName(sema::InitKind kind) {
+  switch (kind) {
+  case sema::InitKind::Zeros:
+    return "zeros";
+  case sema::InitKind::Ones:
+    return "ones";
+  case sema::InitKind::Constant:
+    return "constant";
+  case sema::InitKind::Normal:
+    return "normal";
+  case sema::InitKind::TruncNormal:
+    return "trunc_normal";
+  case sema::InitKind::Uniform:
+    return "uniform";
+  }
+  return "zeros";
+}
+
+static StringRef dataName(sema::DataKind kind) {
+  switch (kind) {
+  case sema::DataKind::Tokens:
+    return "tokens";
+  case sema::DataKind::Text:
+    return "text";
+  case sema::DataKind::Npy:
+    return "npy";
+  }
+  return "tokens";
+}
+
+static StringRef tailName(sema::Tail tail) {
+  return tail == sema::Tail::Drop ? "drop" : tail == sema::Tail::Short ? "short" : "wrap";
+}
+
+static StringRef scheduleName(sema::ScheduleKind kind) {
+  switch (kind) {
+  case sema::ScheduleKind::Constant:
+    return "constant";
+  case sema::ScheduleKind::WarmupCosine:
+    return "warmup_cosine";
+  case sema::ScheduleKind::WarmupLinear:
+    return "warmup_linear";
+  case sema::ScheduleKind::Steps:
+    return "steps";
+  }
+  return "constant";
+}
+
+std::string ptlc::import::placeOf(lang::SourceRange range, const lang::SourceManager &sources) {
+  if (!range.file.isValid())
+    return "";
+  return sources.name(range.file).str() + ":" + std::to_string(range.begin.line) + ":" +
+         std::to_string(range.begin.column);
+}
+
+DictionaryAttr ptlc::import::initAttribute(OpBuilder &builder, const sema::InitialValue &init) {
+  return Entries(builder)
+      .text("kind", initName(init.kind))
+      .real("a", init.a)
+      .real("b", init.b)
+      .get();
+}
+
+static DictionaryAttr dataAttribute(OpBuilder &builder, const sema::DataSpec &data,
+                                    const lang::SourceManager &sources) {
+  SmallVector<Attribute> files;
+  for (const sema::DataFile &file : data.files)
+    files.push_back(Entries(builder).text("field", file.field).text("file", file.file).get());
+  return Entries(builder)
+      .text("kind", dataName(data.kind))
+      .add("files", builder.getArrayAttr(files))
+      .flag("shuffle", data.shuffle)
+      .text("tail", tailName(data.tail))
+      .text("line", import::placeOf(data.range, sources))
+      .get();
+}
+
+static DictionaryAttr optimizerAttribute(OpBuilder &builder, const sema::Program &program,
+                                         const sema::OptimizerSpec &optimizer,
+                                         const lang::SourceManager &sources) {
+  SmallVector<Attribute> paths;
+  for (uint32_t weight : optimizer.weights)
+    paths.push_back(builder.getStringAttr(program.weights[weight].path));
+  Entries entries(builder);
+  entries.add("weights", builder.getArrayAttr(paths))
+      .real("lr", optimizer.lr)
+      .real("weight_decay", optimizer.weightDecay)
+      .text("line", import::placeOf(optimizer.range, sources));
+  if (optimizer.kind == sema::OptimizerKind::Sgd)
+    return entries.text("kind", "sgd")
+        .real("momentum", optimizer.momentum)
+        .real("dampening", optimizer.dampening)
+        .flag("nesterov", optimizer.nesterov)
+        .get();
+  entries.real("beta1", optimizer.beta1).real("beta2", optimizer.beta2);
+  if (optimizer.kind == sema::OptimizerKind::Lion)
+    return entries.text("kind", "lion").get();
+  return entries.text("kind", "adamw").real("eps", optimizer.eps).get();
+}
+
+static DictionaryAttr scheduleAttribute(OpBuilder &builder, const sema::ScheduleSpec &schedule) {
+  return Entries(builder)
+      .text("kind", scheduleName(schedule.kind))
+      .integer("warmup", schedule.warmup)
+      .integer("total", schedule.total)
+      .real("min_lr", schedule.minLr)
+      .add("at", builder.getI64ArrayAttr(schedule.at))
+      .real("factor", schedule.factor)
+      .get();
+}
+
+static void addFiles(OpBuilder &builder, Entries &entries, const sema::Program &program,
+                     const lang::SourceManager &sources) {
+  const sema::TrainSpec &train = program.train;
+  SmallVector<Attribute> evals, inits;
+  for (const sema::EvalSpec &eval : train.evals)
+    evals.push_back(Entries(builder)
+                        .add("data", dataAttribute(builder, eval.data, sources))
+                        .integer("every", eval.every)
+                        .integer("batches", eval.batches.value_or(0))
+                        .text("line", import::placeOf(eval.range, sources))
+                        .get());
+  for (const sema::InitSpec &init : train.inits)
+    inits.push_back(Entries(builder)
+                        .text("file", init.file)
+                        .text("to", init.prefix)
+                        .text("line", import::placeOf(init.range, sources))
+                        .get());
+  entries.add("evals", builder.getArrayAttr(evals)).add("init", builder.getArrayAttr(inits));
+  if (train.checkpoint)
+    entries.add("checkpoint", Entries(builder)
+                                  .text("dir", train.checkpoint->directory)
+                                  .integer("every", train.checkpoint->every.value_or(0))
+                                  .text("line", import::placeOf(train.checkpoint->range, sources))
+                                  .get());
+}
+
+DictionaryAttr ptlc::import::trainAttribute(OpBuilder &builder, const sema::Program &program,
+                                            const lang::SourceManager &sources) {
+  const sema::TrainSpec &train = program.train;
+  SmallVector<Attribute> optimizers;
+  for (const sema::OptimizerSpec &optimizer : train.optimizers)
+    optimizers.push_back(optimizerAttribute(builder, program, optimizer, sources));
+  Entries entries(builder);
+  entries.text("model", train.model)
+      .add("data", dataAttribute(builder, train.data, sources))
+      .integer("batch", train.batch)
+      .integer("steps", train.steps)
+      .integer("seed", static_cast<int64_t>(train.seed))
+      .add("optimizers", builder.getArrayAttr(optimizers))
+      .add("schedule", scheduleAttribute(builder, train.schedule))
+      .text("on_nonfinite", train.onNonfinite == sema::OnNonfinite::Stop ? "stop" : "skip");
+  if (train.clip)
+    entries.real("clip", *train.clip);
+  addFiles(builder, entries, program, sources);
+  return entries.get();
+}
+
+static DictionaryAttr shardAttribute(OpBuilder &builder, const sema::Program &program,
+                                     const sema::PlanSpec &plan, const sema::ShardRule &rule,
+                                     const lang::SourceManager &sources) {
+  SmallVector<Attribute> dims, axes;
+  for (sema::DimId dim : rule.dims)
+    dims.push_back(builder.getStringAttr(program.dims[dim].qualified));
+  for (unsigned axis : rule.axes.axes)
+    axes.push_back(builder.getStringAttr(plan.mesh[axis].name));
+  return Entries(builder)
+      .text("dim", rule.dim)
+      .add("dims", builder.getArrayAttr(dims))
+      .add("axes", builder.getArrayAttr(axes))
+      .text("line", import::placeOf(rule.range, sources))
+      .get();
+}
+
+static StringRef promiseName(sema::Promise::What what) {
+  switch (what) {
+  case sema::Promise::What::Memory:
+    return "memory";
+  case sema::Promise::What::Traffic:
+    return "traffic";
+  case sema::Promise::What::Bubble:
+    return "bubble";
+  case sema::Promise::What::Time:
+    return "time";
+  }
+  return "memory";
+}
+
+static DictionaryAttr promiseAttribute(OpBuilder &builder, const sema::PlanSpec &plan,
+                                       const sema::Promise &promise,
+                                       const lang::SourceManager &sources) {
+  static constexpr const char *kSigns[] = {"<=", "<", ">=", ">"};
+  Entries entries(builder);
+  entries.text("what", promiseName(promise.what))
+      .text("sign", kSigns[static_cast<size_t>(promise.comparison)])
+      .real("value", promise.value)
+      .text("line", import::placeOf(promise.range, sources));
+  if (promise.axis)
+    entries.text("axis", plan.mesh[*promise.axis].name);
+  return entries.get();
+}
+
+DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Program &program,
+                                           const sema::PlanSpec &plan,
+                                           const lang::SourceManager &sources) {
+  SmallVector<Attribute> mesh, shards, promises;
+  for (const sema::MeshAxis &axis : plan.mesh)
+    mesh.push_back(Entries(builder).text("name", axis.name).integer("size", axis.size).get());
+  for (const sema::ShardRule &rule : plan.shards)
+    shards.push_back(shardAttribute(builder, program, plan, rule, sources));
+  for (const sema::Promise &promise : plan.promises)
+    promises.push_back(promiseAttribute(builder, plan, promise, sources));
+  return Entries(builder)
+      .text("name", plan.name)
+      .add("mesh", builder.getArrayAttr(mesh))
+      .add("shard", builder.getArrayAttr(shards))
+      .add("promises", builder.getArrayAttr(promises))
+      .integer("microbatches", plan.microbatches)
+      .text("microbatches_line", import::placeOf(plan.microbatchesRange, sources))
+      .flag("reproducible", plan.reproducible)
+      .get();
+}

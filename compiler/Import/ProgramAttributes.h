@@ -1,0 +1,28 @@
+//===- ProgramAttributes.h - train and plan as attributes -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_COMPILER_IMPORT_PROGRAMATTRIBUTES_H
+#define PTLC_COMPILER_IMPORT_PROGRAMATTRIBUTES_H
+
+#include "lang/Sema/Program.h"
+#include "mlir/IR/Builders.h"
+
+namespace ptlc::import {
+
+/// Returns `file:line:column` of a range, as attributes carry places.
+std::string placeOf(lang::SourceRange range, const lang::SourceManager &sources);
+
+/// Returns the `train` block as a dictionary; the keys are listed in compiler/doc/Import.md.
+mlir::DictionaryAttr trainAttribute(mlir::OpBuilder &builder, const sema::Program &program,
+                                    const lang::SourceManager &sources);
+
+/// Returns the plan as a dictionary: mesh, shard rules, micro-batches, promises.
+mlir::DictionaryAttr planAttribute(mlir::OpBuilder &builder, const sema::Program &program,
+                                   const sema::PlanSpec &plan, const lang::SourceManager &sources);
+
+/// Returns a weight's initial value as {kind, a, b}.
+mlir::DictionaryAttr initAttribute(mlir::OpBuilder &builder, const sema::InitialValue &init);
+
+} // namespace ptlc::import
+
+#endif // PTLC_COMPILER_IMPORT_PROGRAMATTRIBUTES_H

@@ -1,0 +1,37 @@
+//===- Phases.cpp - The stages of a compilation ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines/Phases.h"
+
+using namespace ptlc;
+
+static constexpr PhaseInfo kPhases[] = {
+    {Phase::Ast, "ast", "the parsed file"},
+    {Phase::Flat, "flat", "one function per use; every weight an argument with its path"},
+    {Phase::Train, "train", "with backward, gradient accumulation, clipping and optimizer"},
+    {Phase::Precision, "precision", "with casts, f32 masters and types of reductions"},
+    {Phase::Sharded, "sharded", "every value with its sharding and where that came from"},
+    {Phase::Spmd, "spmd", "what one rank computes: local shapes, collectives explicit"},
+    {Phase::Zero, "zero", "where weights, gradients and states live"},
+    {Phase::Remat, "remat", "what is computed again in the backward"},
+    {Phase::Comm, "comm", "collectives merged and ordered"},
+    {Phase::Kernels, "kernels", "fused kernels and library calls, still tensors"},
+    {Phase::Memory, "memory", "lifetimes, places in the arena, the peak"},
+    {Phase::LLVM, "llvm", "LLVM IR of stage functions and kernels"},
+    {Phase::Ptx, "ptx", "row kernels as PTX (with --target=cuda)"},
+    {Phase::Obj, "obj", "an object file"},
+    {Phase::Executable, "exe", "linked with the runtime (the default)"},
+};
+
+llvm::ArrayRef<PhaseInfo> ptlc::allPhases() { return kPhases; }
+
+std::optional<Phase> ptlc::parsePhase(llvm::StringRef name) {
+  for (const PhaseInfo &info : kPhases)
+    if (info.name == name)
+      return info.phase;
+  return std::nullopt;
+}
+
+llvm::StringRef ptlc::phaseName(Phase phase) {
+  return kPhases[static_cast<size_t>(phase)].name;
+}
