@@ -1,0 +1,166 @@
+//===- Verify.cpp - Verifiers of the spmd dialect -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "dialects/Spmd/Spmd.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::spmd;
+
+LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<AxesAttr> dims,
+                                   ArrayRef<StringAttr> partial, ptl::FoldKind) {
+  SmallVector<StringAttr> seen;
+  auto add = [&](ArrayRef<StringAttr> names) -> LogicalResult {
+    for (StringAttr name : names) {
+      if (llvm::is_contained(seen, name))
+        return emitError() << "axis '" << name.getValue() << "' occurs twice in a sharding"; // C1
+      seen.push_back(name);
+    }
+    return success();
+  };
+  for (AxesAttr axes : dims)
+    if (failed(add(axes.getNames())))
+      return failure();
+  return add(partial);
+}
+
+LogicalResult MeshOp::verify() {
+  SmallVector<StringAttr> seen;
+  for (AxisAttr axis : getAxisRange()) {
+    if (axis.getSize() < 1)
+      return emitOpError() << "axis '" << axis.getName().getValue() << "' must have a size of at least 1, is "
+                           << axis.getSize();
+    if (llvm::is_contained(seen, axis.getName()))
+      return emitOpError() << "axis '" << axis.getName().getValue() << "' is given twice";
+    seen.push_back(axis.getName());
+  }
+  return success();
+}
+
+/// (C1) of every collective.
+static LogicalResult verifyAxes(Operation *op, AxesAttr axes) {
+  if (axes.getNames().empty())
+    return op->emitOpError("needs at least one axis");
+  for (auto [index, name] : llvm::enumerate(axes.getNames()))
+    if (llvm::is_contained(axes.getNames().take_front(index), name))
+      return op->emitOpError() << "axis '" << name.getValue() << "' is listed twice";
+  return success();
+}
+
+/// Returns the mesh that `op` refers to, with a diagnostic if there is none.
+static MeshOp lookUpMesh(Operation *op, FlatSymbolRefAttr symbol, SymbolTableCollection &tables) {
+  auto mesh = tables.lookupNearestSymbolFrom<MeshOp>(op, symbol);
+  if (!mesh)
+    op->emitOpError() << "there is no mesh '" << symbol.getValue() << "'";
+  return mesh;
+}
+
+static LogicalResult verifyAxesOf(Operation *op, MeshOp mesh, ArrayRef<StringAttr> names) {
+  for (StringAttr name : names)
+    if (!mesh.getAxisSize(name.getValue()))
+      return op->emitOpError() << "mesh '" << mesh.getSymName() << "' has no axis '" << name.getValue() << "'";
+  return success();
+}
+
+/// (C3) where one dimension shrinks: `whole`, divided by `axes`, must be `part`; all else equal.
+static LogicalResult verifyShard(Operation *op, MeshOp mesh, AxesAttr axes, StringAttr dim, Type whole, Type part) {
+  if (!ptl::hasDim(whole, dim.getValue()) || !ptl::hasDim(part, dim.getValue()))
+    return op->emitOpError() << "there is no dimension '" << dim.getValue() << "' in " << ptl::printDims(ptl::getDims(whole));
+  SmallVector<int64_t> sizes;
+  for (StringAttr name : axes.getNames())
+    sizes.push_back(*mesh.getAxisSize(name.getValue()));
+  int64_t size = ptl::getDimSize(whole, dim.getValue());
+  int64_t expected = nestedCeil(size, sizes);
+  if (ptl::replaceDim(whole, dim, dim, expected) != part)
+    return op->emitOpError() << size << " elements along '" << dim.getValue() << "' make shards of " << expected
+                             << ", and nothing else changes; found " << whole << " and " << part;
+  return success();
+}
+
+/// (C2), then (C3) for collectives that cut or join one dimension.
+template <typename OpT>
+static LogicalResult verifyDimCollective(OpT op, SymbolTableCollection &tables, bool joins) {
+  MeshOp mesh = lookUpMesh(op, op.getMeshAttr(), tables);
+  if (!mesh || failed(verifyAxesOf(op, mesh, op.getAxes().getNames())))
+    return failure();
+  Type whole = op.getX().getType(), part = op.getResult().getType();
+  if (joins)
+    std::swap(whole, part);
+  return verifyShard(op, mesh, op.getAxes(), op.getDimAttr(), whole, part);
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (getInputs().getTypes() != getOutputs().getTypes()) // C3
+    return emitOpError("results must have the types of the operands");
+  return verifyAxes(*this, getAxes());
+}
+LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  MeshOp mesh = lookUpMesh(*this, getMeshAttr(), tables);
+  return success(mesh && succeeded(verifyAxesOf(*this, mesh, getAxes().getNames())));
+}
+
+LogicalResult AllGatherOp::verify() { return verifyAxes(*this, getAxes()); }
+LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyDimCollective(*this, tables, /*joins=*/true);
+}
+LogicalResult ReduceScatterOp::verify() { return verifyAxes(*this, getAxes()); }
+LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyDimCollective(*this, tables, /*joins=*/false);
+}
+LogicalResult SliceOp::verify() { return verifyAxes(*this, getAxes()); }
+LogicalResult SliceOp::verifySymbolUses(SymbolTableCollection &tables) {
+  return verifyDimCollective(*this, tables, /*joins=*/false);
+}
+
+LogicalResult AllToAllOp::verify() {
+  if (getFrom() == getTo())
+    return emitOpError("needs two different dimensions"); // C3
+  for (StringAttr dim : {getFromAttr(), getToAttr()})
+    if (!ptl::hasDim(getX(), dim.getValue()))
+      return emitOpError() << "there is no dimension '" << dim.getValue() << "' in " << ptl::printDims(ptl::getDims(getX()));
+  return verifyAxes(*this, getAxes());
+}
+LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &tables) {
+  MeshOp mesh = lookUpMesh(*this, getMeshAttr(), tables);
+  if (!mesh || failed(verifyAxesOf(*this, mesh, getAxes().getNames())))
+    return failure();
+  // The type between: `from` whole, `to` not yet cut.
+  Type result = getResult().getType();
+  if (!ptl::hasDim(result, getFrom()))
+    return emitOpError() << "there is no dimension '" << getFrom() << "' in the result";
+  Type between = ptl::replaceDim(getX().getType(), getFromAttr(), getFromAttr(), ptl::getDimSize(result, getFrom()));
+  if (failed(verifyShard(*this, mesh, getAxes(), getFromAttr(), between, getX().getType())))
+    return failure();
+  return verifyShard(*this, mesh, getAxes(), getToAttr(), between, result);
+}
+
+LogicalResult KeepOp::verify() {
+  if (getX().getType() != getResult().getType())
+    return emitOpError("the result must have the operand's type"); // C3
+  return verifyAxes(*this, getAxes());
+}
+LogicalResult KeepOp::verifySymbolUses(SymbolTableCollection &tables) {
+  MeshOp mesh = lookUpMesh(*this, getMeshAttr(), tables);
+  return success(mesh && succeeded(verifyAxesOf(*this, mesh, getAxes().getNames())));
+}
+
+LogicalResult MaskOp::verify() {
+  if (getX().getType() != getResult().getType())
+    return emitOpError("the result must have the operand's type"); // C1
+  if (getCuts().getCuts().empty())
+    return emitOpError("needs at least one cut dimension"); // C2
+  for (CutAttr cut : getCuts().getCuts())
+    if (!ptl::hasDim(getX(), cut.getDim().getValue()))
+      return emitOpError() << "there is no dimension '" << cut.getDim().getValue() << "' in "
+                           << ptl::printDims(ptl::getDims(getX()));
+  return success();
+}
+LogicalResult MaskOp::verifySymbolUses(SymbolTableCollection &tables) {
+  MeshOp mesh = lookUpMesh(*this, getMeshAttr(), tables);
+  if (!mesh)
+    return failure();
+  for (CutAttr cut : getCuts().getCuts())
+    if (failed(verifyAxesOf(*this, mesh, cut.getAxes())))
+      return failure();
+  return success();
+}
