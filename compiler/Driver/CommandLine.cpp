@@ -25,8 +25,8 @@ struct Texts {
 static std::string emitHelp() {
   std::string text = "Stop at a stage and print it:";
   for (const PhaseInfo &info : allPhases())
-    text += "\n    " + info.name.str() + std::string(12 - info.name.size(), ' ') +
-            info.summary.str();
+    text +=
+        "\n    " + info.name.str() + std::string(12 - info.name.size(), ' ') + info.summary.str();
   return text;
 }
 

@@ -32,8 +32,8 @@ bool ptlc::writeFile(llvm::StringRef path, llvm::StringRef data, bool executable
   llvm::Expected<llvm::sys::fs::TempFile> file =
       llvm::sys::fs::TempFile::create(path + "-%%%%%%.tmp", executable ? 0777 : 0666);
   if (!file) {
-    errors << "ptlc: error: can't write '" << path
-           << "': " << llvm::toString(file.takeError()) << "\n";
+    errors << "ptlc: error: can't write '" << path << "': " << llvm::toString(file.takeError())
+           << "\n";
     return false;
   }
   llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);

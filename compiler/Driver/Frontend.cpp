@@ -34,8 +34,7 @@ std::optional<sema::Program> Frontend::analyzeForSampling(const sema::Program &p
   analyzeOptions.defines.push_back({"batch", "1"});
   // The same program was analyzed without an error; what a batch of one can't do is left out.
   size_t before = diagnostics.size();
-  std::optional<sema::Program> sampling =
-      sema::analyze(sources, file, analyzeOptions, diagnostics);
+  std::optional<sema::Program> sampling = sema::analyze(sources, file, analyzeOptions, diagnostics);
   diagnostics.truncate(before);
   return sampling && sampling->logits ? std::move(sampling) : std::nullopt;
 }

@@ -23,8 +23,8 @@ public:
   /// Chooses the plan, and checks that this compiler can carry it out.
   std::optional<sema::PlanSpec> choosePlan(const sema::Program &program);
 
-  /// Prints all diagnostics, or with --verify-diagnostics compares them. Returns whether the run may
-  /// go on (no error), respectively whether all were expected.
+  /// Prints all diagnostics, or with --verify-diagnostics compares them. Returns whether the run
+  /// may go on (no error), respectively whether all were expected.
   bool finish(llvm::raw_ostream &errors);
 
   const CompileOptions &options;

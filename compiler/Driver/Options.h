@@ -12,20 +12,20 @@ namespace ptlc {
 /// One compilation. Defaults are those of `ptlc model.ptl`.
 struct CompileOptions {
   std::string input;
-  std::string output;                         ///< empty: the input's name without `.ptl`
-  std::string plan;                           ///< empty: one device, or `mesh`
-  std::vector<sema::MeshOverride> mesh;       ///< --mesh dp=4,tp=2
-  std::vector<sema::Define> defines;          ///< -D layers=24
-  Phase emit = Phase::Executable;             ///< --emit=
-  std::string dumpPasses;                     ///< folder for the IR after every pass
-  bool report = false;                        ///< print the report on standard output
-  bool json = false;                          ///< the report as JSON
-  bool verifyDiagnostics = false;             ///< compare messages with the file's comments
-  bool timing = false;                        ///< print how long each stage took
-  unsigned optimization = 3;                  ///< -O
-  std::string targetCpu;                      ///< empty: this machine
-  std::string target = "cpu";                 ///< "cpu" or "cuda"
-  std::string linker;                         ///< empty: searched
+  std::string output;                   ///< empty: the input's name without `.ptl`
+  std::string plan;                     ///< empty: one device, or `mesh`
+  std::vector<sema::MeshOverride> mesh; ///< --mesh dp=4,tp=2
+  std::vector<sema::Define> defines;    ///< -D layers=24
+  Phase emit = Phase::Executable;       ///< --emit=
+  std::string dumpPasses;               ///< folder for the IR after every pass
+  bool report = false;                  ///< print the report on standard output
+  bool json = false;                    ///< the report as JSON
+  bool verifyDiagnostics = false;       ///< compare messages with the file's comments
+  bool timing = false;                  ///< print how long each stage took
+  unsigned optimization = 3;            ///< -O
+  std::string targetCpu;                ///< empty: this machine
+  std::string target = "cpu";           ///< "cpu" or "cuda"
+  std::string linker;                   ///< empty: searched
 };
 
 /// Exit statuses of the tools.

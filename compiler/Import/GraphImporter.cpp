@@ -10,7 +10,6 @@ using namespace ptlc;
 using namespace ptlc::import;
 using namespace mlir;
 using ptl::ElementwiseKind;
-using sema::Op;
 
 StringAttr GraphImporter::nameOf(sema::DimId dim) const {
   return builder.getStringAttr(program.dims[dim].qualified);
@@ -91,8 +90,7 @@ Value GraphImporter::constantLike(double value, Value like) {
 
 Value GraphImporter::masked(Value x, Value mask, double other) {
   auto type = mlir::cast<RankedTensorType>(x.getType());
-  return elementwise(ElementwiseKind::Select,
-                     {align(mask, type), x, constant(other, type)});
+  return elementwise(ElementwiseKind::Select, {align(mask, type), x, constant(other, type)});
 }
 
 LogicalResult GraphImporter::run(const GraphContext &functionContext) {
@@ -121,42 +119,42 @@ LogicalResult GraphImporter::run(const GraphContext &functionContext) {
 
 Value GraphImporter::build(const sema::Node &node) {
   switch (node.op) {
-  case Op::Constant:
+  case sema::Op::Constant:
     return buildConstant(node);
-  case Op::Dot:
+  case sema::Op::Dot:
     return buildDot(node);
-  case Op::Sum:
-  case Op::Mean:
-  case Op::Max:
-  case Op::Min:
+  case sema::Op::Sum:
+  case sema::Op::Mean:
+  case sema::Op::Max:
+  case sema::Op::Min:
     return buildReduce(node);
-  case Op::Mse:
+  case sema::Op::Mse:
     return buildMse(node);
-  case Op::ArgMax:
-  case Op::Softmax:
-  case Op::LogSoftmax:
-  case Op::LayerNorm:
-  case Op::RmsNorm:
-  case Op::Rope:
-  case Op::CrossEntropy:
-  case Op::Attention:
-  case Op::Dropout:
-  case Op::RandomNormal:
-  case Op::RandomUniform:
-  case Op::StopGradient:
+  case sema::Op::ArgMax:
+  case sema::Op::Softmax:
+  case sema::Op::LogSoftmax:
+  case sema::Op::LayerNorm:
+  case sema::Op::RmsNorm:
+  case sema::Op::Rope:
+  case sema::Op::CrossEntropy:
+  case sema::Op::Attention:
+  case sema::Op::Dropout:
+  case sema::Op::RandomNormal:
+  case sema::Op::RandomUniform:
+  case sema::Op::StopGradient:
     return buildComposite(node);
-  case Op::IndexNumber:
-  case Op::Gather:
-  case Op::Reshape:
-  case Op::Reorder:
-  case Op::Concat:
-  case Op::Slice:
-  case Op::Pad:
-  case Op::Expand:
-  case Op::Stack:
-  case Op::OneHot:
-  case Op::Iota:
-  case Op::TopK:
+  case sema::Op::IndexNumber:
+  case sema::Op::Gather:
+  case sema::Op::Reshape:
+  case sema::Op::Reorder:
+  case sema::Op::Concat:
+  case sema::Op::Slice:
+  case sema::Op::Pad:
+  case sema::Op::Expand:
+  case sema::Op::Stack:
+  case sema::Op::OneHot:
+  case sema::Op::Iota:
+  case sema::Op::TopK:
     return buildShape(node);
   default:
     return buildElementwise(node);
@@ -170,75 +168,76 @@ Value GraphImporter::buildConstant(const sema::Node &node) {
   return constant(value, resultType(node));
 }
 
-static ElementwiseKind elementwiseKind(Op op) {
+static ElementwiseKind elementwiseKind(sema::Op op) {
   switch (op) {
-  case Op::Add:
+  case sema::Op::Add:
     return ElementwiseKind::Add;
-  case Op::Sub:
+  case sema::Op::Sub:
     return ElementwiseKind::Sub;
-  case Op::Mul:
+  case sema::Op::Mul:
     return ElementwiseKind::Mul;
-  case Op::Div:
+  case sema::Op::Div:
     return ElementwiseKind::Div;
-  case Op::Mod:
+  case sema::Op::Mod:
     return ElementwiseKind::Mod;
-  case Op::Pow:
+  case sema::Op::Pow:
     return ElementwiseKind::Pow;
-  case Op::Max2:
+  case sema::Op::Max2:
     return ElementwiseKind::Max;
-  case Op::Min2:
+  case sema::Op::Min2:
     return ElementwiseKind::Min;
-  case Op::Eq:
+  case sema::Op::Eq:
     return ElementwiseKind::Eq;
-  case Op::Ne:
+  case sema::Op::Ne:
     return ElementwiseKind::Ne;
-  case Op::Lt:
+  case sema::Op::Lt:
     return ElementwiseKind::Lt;
-  case Op::Le:
+  case sema::Op::Le:
     return ElementwiseKind::Le;
-  case Op::Gt:
+  case sema::Op::Gt:
     return ElementwiseKind::Gt;
-  case Op::Ge:
+  case sema::Op::Ge:
     return ElementwiseKind::Ge;
-  case Op::And:
+  case sema::Op::And:
     return ElementwiseKind::And;
-  case Op::Or:
+  case sema::Op::Or:
     return ElementwiseKind::Or;
-  case Op::Where:
+  case sema::Op::Where:
     return ElementwiseKind::Select;
-  case Op::Neg:
+  case sema::Op::Neg:
     return ElementwiseKind::Neg;
-  case Op::Not:
+  case sema::Op::Not:
     return ElementwiseKind::Not;
-  case Op::Abs:
+  case sema::Op::Abs:
     return ElementwiseKind::Abs;
-  case Op::Exp:
+  case sema::Op::Exp:
     return ElementwiseKind::Exp;
-  case Op::Log:
+  case sema::Op::Log:
     return ElementwiseKind::Log;
-  case Op::Sqrt:
+  case sema::Op::Sqrt:
     return ElementwiseKind::Sqrt;
-  case Op::Rsqrt:
+  case sema::Op::Rsqrt:
     return ElementwiseKind::Rsqrt;
-  case Op::Sin:
+  case sema::Op::Sin:
     return ElementwiseKind::Sin;
-  case Op::Cos:
+  case sema::Op::Cos:
     return ElementwiseKind::Cos;
-  case Op::Tanh:
+  case sema::Op::Tanh:
     return ElementwiseKind::Tanh;
-  case Op::Sigmoid:
+  case sema::Op::Sigmoid:
     return ElementwiseKind::Sigmoid;
-  case Op::Relu:
+  case sema::Op::Relu:
     return ElementwiseKind::Relu;
-  case Op::Gelu:
+  case sema::Op::Gelu:
     return ElementwiseKind::Gelu;
-  case Op::Silu:
+  case sema::Op::Silu:
     return ElementwiseKind::Silu;
-  case Op::Floor:
+  case sema::Op::Floor:
     return ElementwiseKind::Floor;
-  case Op::Ceil:
+  case sema::Op::Ceil:
     return ElementwiseKind::Ceil;
-  default: return ElementwiseKind::Cast; // ToFloat, ToInt
+  default:
+    return ElementwiseKind::Cast; // ToFloat, ToInt
   }
 }
 

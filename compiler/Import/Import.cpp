@@ -197,14 +197,11 @@ OwningOpRef<ModuleOp> ModuleImporter::run(const sema::Program *sampling) {
   const sema::Node *mixing = mixesBatch(program.loss);
   bool isShort = train.data.tail == sema::Tail::Short;
   if (isShort && mixing) {
-    diags
-        .error(train.data.range,
-               "'tail: short' needs a loss that treats samples one by one")
+    diags.error(train.data.range, "'tail: short' needs a loss that treats samples one by one")
         .note(mixing->range, "here the batch is mixed");
     return {};
   }
-  LogicalResult result =
-      importFunction({"loss", &program, &program.loss, true, isShort, true});
+  LogicalResult result = importFunction({"loss", &program, &program.loss, true, isShort, true});
   if (succeeded(result) && !train.evals.empty())
     result = importFunction({"eval", &program, &program.loss, false, !mixing, true});
   if (succeeded(result) && sampling && sampling->logits)
@@ -215,8 +212,7 @@ OwningOpRef<ModuleOp> ModuleImporter::run(const sema::Program *sampling) {
 }
 
 OwningOpRef<ModuleOp> ptlc::importProgram(MLIRContext &context, const sema::Program &program,
-                                          const sema::Program *sampling,
-                                          const sema::PlanSpec &plan,
+                                          const sema::Program *sampling, const sema::PlanSpec &plan,
                                           const lang::SourceManager &sources,
                                           lang::DiagnosticEngine &diags) {
   return ModuleImporter(context, program, plan, sources, diags).run(sampling);

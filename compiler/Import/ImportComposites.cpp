@@ -9,15 +9,14 @@ using namespace ptlc;
 using namespace ptlc::import;
 using namespace mlir;
 using ptl::ElementwiseKind;
-using sema::Op;
 
 /// The op gives a loss per target; the mean is a sum divided by the count of valid targets, so that
 /// it is the same however the batch is cut.
 Value GraphImporter::buildCrossEntropy(const sema::Node &node) {
   const auto &attrs = std::get<sema::CrossEntropyAttrs>(node.attrs);
   Value logits = operand(node, 0), targets = operand(node, 1);
-  auto op = ptl::CrossEntropyOp::create(builder, loc, logits, targets, nameOf(attrs.over),
-                                        attrs.ignore);
+  auto op =
+      ptl::CrossEntropyOp::create(builder, loc, logits, targets, nameOf(attrs.over), attrs.ignore);
   if (!attrs.reduce)
     return op.getLoss();
   const sema::DimList &dims = graph.type(node.operands[1]).dims;
@@ -79,41 +78,42 @@ Value GraphImporter::buildDropout(const sema::Node &node) {
 
 Value GraphImporter::buildComposite(const sema::Node &node) {
   switch (node.op) {
-  case Op::ArgMax:
+  case sema::Op::ArgMax:
     return ptl::ArgmaxOp::create(builder, loc, operand(node, 0),
                                  nameOf(std::get<sema::DimsAttrs>(node.attrs).dims[0]));
-  case Op::Softmax:
+  case sema::Op::Softmax:
     return ptl::SoftmaxOp::create(builder, loc, operand(node, 0),
                                   nameOf(std::get<sema::DimsAttrs>(node.attrs).dims[0]));
-  case Op::LogSoftmax:
+  case sema::Op::LogSoftmax:
     return ptl::LogSoftmaxOp::create(builder, loc, operand(node, 0),
                                      nameOf(std::get<sema::DimsAttrs>(node.attrs).dims[0]));
-  case Op::LayerNorm: {
+  case sema::Op::LayerNorm: {
     const auto &attrs = std::get<sema::NormAttrs>(node.attrs);
     return ptl::LayerNormOp::create(builder, loc, operand(node, 0), nameOf(attrs.over), attrs.eps)
         .getY();
   }
-  case Op::RmsNorm: {
+  case sema::Op::RmsNorm: {
     const auto &attrs = std::get<sema::NormAttrs>(node.attrs);
     return ptl::RmsNormOp::create(builder, loc, operand(node, 0), nameOf(attrs.over), attrs.eps)
         .getY();
   }
-  case Op::Rope: {
+  case sema::Op::Rope: {
     const auto &attrs = std::get<sema::RopeAttrs>(node.attrs);
     return ptl::RopeOp::create(builder, loc, operand(node, 0), nameOf(attrs.over),
                                nameOf(attrs.along), attrs.theta);
   }
-  case Op::CrossEntropy:
+  case sema::Op::CrossEntropy:
     return buildCrossEntropy(node);
-  case Op::Attention:
+  case sema::Op::Attention:
     return buildAttention(node);
-  case Op::Dropout:
+  case sema::Op::Dropout:
     return buildDropout(node);
-  case Op::StopGradient:
+  case sema::Op::StopGradient:
     return ptl::StopGradientOp::create(builder, loc, operand(node, 0));
-  case Op::RandomNormal:
-  case Op::RandomUniform: {
-    auto kind = node.op == Op::RandomNormal ? ptl::RandomKind::Normal : ptl::RandomKind::Uniform;
+  case sema::Op::RandomNormal:
+  case sema::Op::RandomUniform: {
+    auto kind =
+        node.op == sema::Op::RandomNormal ? ptl::RandomKind::Normal : ptl::RandomKind::Uniform;
     const auto &attrs = std::get<sema::RandomAttrs>(node.attrs);
     return ptl::RandomOp::create(builder, loc, resultType(node), kind,
                                  builder.getStringAttr(attrs.place), context.step, Attribute());

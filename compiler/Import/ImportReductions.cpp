@@ -14,7 +14,6 @@ using namespace ptlc;
 using namespace ptlc::import;
 using namespace mlir;
 using ptl::ElementwiseKind;
-using sema::Op;
 
 /// Returns the i1 mask [batch] of valid samples if `folded` has the batch and it may be short.
 Value GraphImporter::validMask(const sema::DimList &folded) {
@@ -50,9 +49,9 @@ Value GraphImporter::buildDot(const sema::Node &node) {
       (needed ? later : now).push_back(name);
     }
     bool last = i + 1 == node.operands.size();
-    result = last ? ptl::DotOp::create(builder, loc, result, next, now,
-                                       ptl::getDims(resultType(node)))
-                  : ptl::DotOp::create(builder, loc, result, next, now);
+    result =
+        last ? ptl::DotOp::create(builder, loc, result, next, now, ptl::getDims(resultType(node)))
+             : ptl::DotOp::create(builder, loc, result, next, now);
     left = later;
   }
   return result;
@@ -82,8 +81,7 @@ Value GraphImporter::buildMean(const sema::Node &node, Value x, Value mask) {
   x = cast(x, builder.getF32Type());
   if (mask)
     x = masked(x, mask, 0);
-  Value sum =
-      ptl::ReduceOp::create(builder, loc, ptl::FoldKind::Sum, x, namesOf(folded));
+  Value sum = ptl::ReduceOp::create(builder, loc, ptl::FoldKind::Sum, x, namesOf(folded));
   auto type = mlir::cast<RankedTensorType>(sum.getType());
   if (mask)
     return elementwise(ElementwiseKind::Div, {sum, countOf(mask, folded, type)});
@@ -96,18 +94,18 @@ Value GraphImporter::buildReduce(const sema::Node &node) {
   Value mask = node.operands.size() > 1 ? operand(node, 1) : Value();
   if (Value valid = validMask(folded)) {
     auto type = mlir::cast<RankedTensorType>(x.getType());
-    mask = mask ? elementwise(ElementwiseKind::And, {align(mask, type), align(valid, type)})
-                : valid;
+    mask =
+        mask ? elementwise(ElementwiseKind::And, {align(mask, type), align(valid, type)}) : valid;
   }
-  if (node.op == Op::Mean)
+  if (node.op == sema::Op::Mean)
     return buildMean(node, x, mask);
   // bool counts as 0 or 1; the result's kind says what a sum of it is.
   x = cast(x, resultType(node).getElementType());
   double infinity = std::numeric_limits<double>::infinity();
   ptl::FoldKind kind = ptl::FoldKind::Sum;
   double neutral = 0;
-  if (node.op != Op::Sum) {
-    bool isMax = node.op == Op::Max;
+  if (node.op != sema::Op::Sum) {
+    bool isMax = node.op == sema::Op::Max;
     kind = isMax ? ptl::FoldKind::Max : ptl::FoldKind::Min;
     neutral = isMax ? -infinity : infinity;
     if (!isa<FloatType>(resultType(node).getElementType()))

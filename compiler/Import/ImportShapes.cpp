@@ -7,14 +7,13 @@ using namespace ptlc;
 using namespace ptlc::import;
 using namespace mlir;
 using ptl::ElementwiseKind;
-using sema::Op;
 
 Value GraphImporter::buildReshape(const sema::Node &node) {
   SmallVector<ptl::ArrowAttr> arrows;
   SmallVector<int64_t> sizes;
   for (const sema::Arrow &arrow : std::get<sema::ReshapeAttrs>(node.attrs).arrows) {
-    arrows.push_back(ptl::ArrowAttr::get(builder.getContext(), namesOf(arrow.from),
-                                         namesOf(arrow.to)));
+    arrows.push_back(
+        ptl::ArrowAttr::get(builder.getContext(), namesOf(arrow.from), namesOf(arrow.to)));
     for (sema::DimId dim : arrow.to)
       sizes.push_back(program.size(dim));
   }
@@ -43,8 +42,8 @@ Value GraphImporter::buildOneHot(const sema::Node &node) {
   sema::DimId dim = std::get<sema::DimsAttrs>(node.attrs).dims[0];
   RankedTensorType type = resultType(node);
   Value places = ptl::IotaOp::create(builder, loc, nameOf(dim), program.size(dim));
-  Value same = elementwise(ElementwiseKind::Eq,
-                           {align(operand(node, 0), type), align(places, type)});
+  Value same =
+      elementwise(ElementwiseKind::Eq, {align(operand(node, 0), type), align(places, type)});
   return cast(same, type.getElementType());
 }
 
@@ -58,20 +57,20 @@ Value GraphImporter::buildTopK(const sema::Node &node) {
 
 Value GraphImporter::buildShape(const sema::Node &node) {
   switch (node.op) {
-  case Op::IndexNumber: {
+  case sema::Op::IndexNumber: {
     const auto &attrs = std::get<sema::IndexAttrs>(node.attrs);
     Value index = constant(attrs.index, RankedTensorType::get({}, builder.getI32Type()));
     return ptl::GatherOp::create(builder, loc, operand(node, 0), index, nameOf(attrs.dim));
   }
-  case Op::Gather:
+  case sema::Op::Gather:
     return ptl::GatherOp::create(builder, loc, operand(node, 0), operand(node, 1),
                                  nameOf(std::get<sema::DimsAttrs>(node.attrs).dims[0]));
-  case Op::Reshape:
+  case sema::Op::Reshape:
     return buildReshape(node);
-  case Op::Reorder:
-  case Op::Expand:
+  case sema::Op::Reorder:
+  case sema::Op::Expand:
     return align(operand(node, 0), resultType(node));
-  case Op::Concat: {
+  case sema::Op::Concat: {
     const auto &attrs = std::get<sema::ConcatAttrs>(node.attrs);
     SmallVector<Value> pieces;
     // The first operand's order of dimensions holds for all; each has its own name along the cut.
@@ -89,26 +88,25 @@ Value GraphImporter::buildShape(const sema::Node &node) {
     }
     return ptl::ConcatOp::create(builder, loc, pieces, namesOf(attrs.from), nameOf(attrs.to));
   }
-  case Op::Slice: {
+  case sema::Op::Slice: {
     const auto &attrs = std::get<sema::ResizeAttrs>(node.attrs);
     return ptl::SliceOp::create(builder, loc, operand(node, 0), nameOf(attrs.from),
                                 nameOf(attrs.to), program.size(attrs.to), attrs.offset);
   }
-  case Op::Pad: {
+  case sema::Op::Pad: {
     const auto &attrs = std::get<sema::ResizeAttrs>(node.attrs);
-    return ptl::PadOp::create(builder, loc, operand(node, 0), nameOf(attrs.from),
-                              nameOf(attrs.to), program.size(attrs.to), attrs.offset,
-                              attrs.value);
+    return ptl::PadOp::create(builder, loc, operand(node, 0), nameOf(attrs.from), nameOf(attrs.to),
+                              program.size(attrs.to), attrs.offset, attrs.value);
   }
-  case Op::Stack:
+  case sema::Op::Stack:
     return buildStack(node);
-  case Op::OneHot:
+  case sema::Op::OneHot:
     return buildOneHot(node);
-  case Op::Iota: {
+  case sema::Op::Iota: {
     sema::DimId dim = std::get<sema::DimsAttrs>(node.attrs).dims[0];
     return ptl::IotaOp::create(builder, loc, nameOf(dim), program.size(dim));
   }
-  case Op::TopK:
+  case sema::Op::TopK:
     return buildTopK(node);
   default:
     emitError(loc) << "'" << sema::opName(node.op) << "' is not an operation on shapes";

@@ -32,6 +32,4 @@ std::optional<Phase> ptlc::parsePhase(llvm::StringRef name) {
   return std::nullopt;
 }
 
-llvm::StringRef ptlc::phaseName(Phase phase) {
-  return kPhases[static_cast<size_t>(phase)].name;
-}
+llvm::StringRef ptlc::phaseName(Phase phase) { return kPhases[static_cast<size_t>(phase)].name; }

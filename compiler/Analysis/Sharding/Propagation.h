@@ -1,0 +1,76 @@
+//===- Propagation.h - Which axes cut which dimension -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plan's directives cut dimensions of some values; propagation decides the
+// rest, over the forward and the backward program together, to a fixed point.
+// In each round only axes of a given strength spread: first through operations
+// that merely pass elements on, then through all. A step takes for each factor of
+// one operation the strongest vote of its operands and results, and appends it to
+// dimensions that no directive has closed. Lists only grow and never past the
+// size of the dimension, so there are at most values x axes changes. What is
+// pending is not propagated: it follows from the cuts.
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_COMPILER_ANALYSIS_SHARDING_PROPAGATION_H
+#define PTLC_COMPILER_ANALYSIS_SHARDING_PROPAGATION_H
+
+#include "compiler/Analysis/Sharding/Factors.h"
+#include "dialects/Ptl/Ptl.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace ptlc::sharding {
+
+/// How much a cut has to say; smaller is stronger.
+enum class Strength : uint8_t { Path, Between, Dimension, Advice, Derived };
+
+/// Where the axes of a dimension came from.
+struct Origin {
+  Strength strength = Strength::Derived;
+  std::string text; ///< "shard batch: dp (model.ptl:40:3)"
+};
+
+/// `shard d: axes` for all dimensions that `dims` names.
+struct DimRule {
+  llvm::SmallVector<std::string, 1> dims; ///< names in types
+  AxisList axes;                          ///< empty: not cut
+  std::string text;
+};
+
+/// What one value should look like, by propagation.
+struct ValueSharding {
+  Sharding sharding;
+  llvm::SmallVector<Origin, 4> origins; ///< one per dimension
+  uint32_t closed = 0;                  ///< dimensions that a directive speaks of, as bits
+};
+
+class Propagation {
+public:
+  Propagation(mlir::func::FuncOp function, const Mesh &mesh) : function(function), mesh(mesh) {}
+
+  /// Seeds the rules and runs to the fixed point. Fails, with a diagnostic, if two rules cut two
+  /// dimensions of a weight or data field by one axis.
+  mlir::LogicalResult run(llvm::ArrayRef<DimRule> rules);
+
+  const ValueSharding &get(mlir::Value value) const { return values.find(value)->second; }
+
+private:
+  mlir::LogicalResult seed(llvm::ArrayRef<DimRule> rules);
+  mlir::LogicalResult seedValue(mlir::Value value, const DimRule &rule);
+  void collect();
+  bool sweep(llvm::ArrayRef<mlir::Operation *> list, Strength strength);
+  bool step(mlir::Operation *op, Strength strength);
+  bool tie(mlir::Value a, mlir::Value b);
+  bool append(mlir::Value value, unsigned dim, const AxisList &axes, const Origin &origin);
+
+  mlir::func::FuncOp function;
+  const Mesh &mesh;
+  llvm::MapVector<mlir::Value, ValueSharding> values;
+  llvm::DenseMap<mlir::Operation *, ShardingRule> ruleOf;
+  llvm::SmallVector<mlir::Operation *> all, passing;
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> ties; ///< alike dimension by dimension
+};
+
+} // namespace ptlc::sharding
+
+#endif // PTLC_COMPILER_ANALYSIS_SHARDING_PROPAGATION_H

@@ -1,0 +1,36 @@
+//===- Pipeline.cpp - The passes, in order --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines/Pipeline.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace ptlc;
+using namespace mlir;
+
+static constexpr PassRow kTable[] = {
+    {"grad-build-step", Phase::Train,
+     "the gradient program is built on the global view, so that no mesh can change its meaning"},
+    {"canonicalize", Phase::Train, "folds what derivatives leave behind"},
+    {"cse", Phase::Train, "forward and backward share values"},
+};
+
+static constexpr OrderRow kConstraints[] = {
+    {"grad-build-step", "canonicalize", "there is nothing to fold before"},
+};
+
+llvm::ArrayRef<PassRow> ptlc::pipelineTable() { return kTable; }
+llvm::ArrayRef<OrderRow> ptlc::pipelineConstraints() { return kConstraints; }
+
+LogicalResult ptlc::buildPipeline(OpPassManager &manager, Phase last, llvm::raw_ostream &errors) {
+  for (const PassRow &row : kTable)
+    if (row.phase <= last && failed(parsePassPipeline(row.pass, manager, errors)))
+      return failure();
+  return success();
+}
+
+void ptlc::printPipeline(llvm::raw_ostream &os) {
+  for (const PassRow &row : kTable)
+    os << llvm::formatv("{0,-10} {1,-28} {2}\n", phaseName(row.phase), row.pass, row.reason);
+}
