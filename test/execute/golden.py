@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Compiles a golden model for a mesh, trains it, and compares every step with the recorded run.
+
+Usage: golden.py CASE WORKDIR [--mesh dp=2] [--microbatches 2] [--gradients]
+CASE is a folder of test/execute/golden, whose README says what must agree and how closely. With --gradients, one step of
+plain SGD with a huge rate gives the gradients of step 0, which are compared instead of the run.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+
+import numpy
+
+HERE = pathlib.Path(__file__).resolve().parent
+LOSS, NORM, WEIGHT, GRADIENT = 3e-6, 1e-5, 2e-5, 1e-5
+RATE = 1e6  # of the step that shows gradients: what is left of the weights is far below a gradient's last digit
+MODELS = {"gpt": "GPT", "llama": "Llama", "moe": "MoE", "mlp": "Digits"}
+
+
+def read_safetensors(path):
+    """Returns the tensors of a file by name."""
+    blob = pathlib.Path(path).read_bytes()
+    (size,) = struct.unpack("<Q", blob[:8])
+    header, data = json.loads(blob[8 : 8 + size]), blob[8 + size :]
+    header.pop("__metadata__", None)
+    for name, entry in header.items():
+        if entry["dtype"] != "F32":
+            sys.exit(f"{path}: '{name}' is {entry['dtype']}, expected F32")
+    return {name: numpy.frombuffer(data[slice(*entry["data_offsets"])], "<f4").reshape(entry["shape"])
+            for name, entry in header.items()}
+
+
+def program(case, run, options):
+    """The text of the whole program: the model, how it is trained, and its plan."""
+    kind = case.name.split("_")[0]
+    optimizer, schedule = run["optimizer"], ""
+    if kind == "mlp":
+        data = f'npy(features: "{case}/features.npy", labels: "{case}/labels.npy"), tail: wrap'
+    else:
+        data = f'tokens("{case}/train.bin")'
+    if options.gradients:
+        rule, steps, clip = f"sgd(lr: {RATE:.0f}.0)", 1, ""
+    else:
+        steps, clip = run["steps"], f"  clip {run['clip']}\n" if run["clip"] else ""
+        if optimizer["name"] == "sgd":
+            rule = f"sgd(lr: {optimizer['lr']}, momentum: {optimizer['momentum']})"
+        else:
+            rule = "adamw(lr: {lr}, betas: ({betas[0]}, {betas[1]}), eps: {eps}, weight_decay: {weight_decay})".format(**optimizer)
+            schedule = "  schedule warmup_cosine(warmup: {warmup}, total: {total}, min_lr: {min_lr})\n".format(**optimizer)
+    mesh = ", ".join(f"{axis} = {size}" for axis, size in (part.split("=") for part in options.mesh.split(",")))
+    micro = f"; microbatches {options.microbatches}" if options.microbatches > 1 else ""
+    return (f"{(HERE / 'Inputs' / (kind + '.ptl')).read_text()}\n"
+            f"train {MODELS[kind]} {{\n  data {data}\n  batch {run['batch']}\n  steps {steps}\n  optimizer {rule}\n{schedule}{clip}}}\n\n"
+            f"plan golden on mesh({mesh}) {{ shard batch: dp{micro} }}\n")
+
+
+def sizes(kind, run):
+    """The -D that give the model of this run its sizes."""
+    names = () if kind == "mlp" else ("vocab", "seq", "embed", "heads", "kv_heads", "ffn", "layers")
+    return [f"-D{name}={run[name]}" for name in names if name in run and not (kind == "gpt" and name == "ffn")]
+
+
+def call(*command, cwd):
+    result = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
+    if result.returncode:
+        sys.exit(f"{command[0]}: status {result.returncode}\n{result.stdout}{result.stderr}")
+
+
+def worst_relative(found, expected):
+    found, expected = numpy.asarray(found, "f8"), numpy.asarray(expected, "f8")
+    return numpy.abs(found - expected) / numpy.abs(expected)
+
+
+class Check:
+    """Collects what differs by more than it may."""
+
+    def __init__(self):
+        self.failed = False
+
+    def at_most(self, what, errors, limit):
+        errors = numpy.asarray(errors)
+        place = int(numpy.argmax(numpy.nan_to_num(errors, nan=numpy.inf)))
+        worst = errors.flat[place]
+        good = bool(worst <= limit)
+        self.failed |= not good
+        print(f"{'ok  ' if good else 'FAIL'} {what}: {worst:.2e} at {place}, the limit is {limit:.0e}")
+
+
+def compare_run(check, case, run, log, saved):
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    steps = [line for line in lines if "loss" in line]
+    if [line["step"] for line in steps] != list(range(run["steps"])):
+        sys.exit(f"expected a line for each of {run['steps']} steps, found {[line.get('step') for line in lines]}")
+    loss = "ce" if "ce" in steps[0] else "loss"
+    check.at_most("loss", worst_relative([line[loss] for line in steps], run["loss"]), LOSS)
+    check.at_most("gradient norm", worst_relative([line["grad_norm"] for line in steps], run["grad_norm"]), NORM)
+    expected = read_safetensors(case / "final.safetensors")
+    if set(saved) != set(expected):
+        sys.exit(f"other weights than expected: {sorted(set(saved) ^ set(expected))}")
+    check.at_most("final weights", [numpy.abs(saved[name] - expected[name]).max() for name in sorted(expected)], WEIGHT)
+
+
+def compare_gradients(check, case, saved):
+    before = read_safetensors(case / "init.safetensors")
+    for name, expected in sorted(read_safetensors(case / "grad0.safetensors").items()):
+        gradient = (before[name].astype("f8") - saved[name].astype("f8")) / RATE
+        check.at_most(f"gradient of {name}", numpy.abs(gradient - expected).max() / numpy.abs(expected).max(), GRADIENT)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("case")
+    parser.add_argument("workdir", type=pathlib.Path)
+    parser.add_argument("--mesh", default="dp=1")
+    parser.add_argument("--microbatches", type=int, default=1)
+    parser.add_argument("--gradients", action="store_true")
+    options = parser.parse_args()
+    case = HERE / "golden" / options.case
+    run = json.loads((case / "expected.json").read_text())
+    kind = options.case.split("_")[0]
+    work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.microbatches}-{options.gradients}"
+    work.mkdir(parents=True, exist_ok=True)
+    (work / "model.ptl").write_text(program(case, run, options))
+    call("ptlc", "model.ptl", "--plan", "golden", *sizes(kind, run), "-o", "model", cwd=work)
+    log = work / "log.jsonl"
+    log.unlink(missing_ok=True)
+    call("./model", "--init", case / "init.safetensors", "--log", log, "--save", "final.safetensors", "--quiet", cwd=work)
+    saved = read_safetensors(work / "final.safetensors")
+    check = Check()
+    if options.gradients:
+        compare_gradients(check, case, saved)
+    else:
+        compare_run(check, case, run, log, saved)
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
