@@ -9,6 +9,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import zlib
 
 import numpy
 
@@ -21,7 +22,7 @@ class Run:
 
     def __init__(self, work, model, data, batch, dp=1, micro=1, steps=1, rate=1.0, tail="drop"):
         self.name = f"dp={dp}, {micro} micro-batches, batch {batch}"
-        self.work = work / f"dp{dp}-micro{micro}-batch{batch}-{tail}-{abs(hash(model)) % 100000}"
+        self.work = work / f"dp{dp}-micro{micro}-batch{batch}-{tail}-{zlib.crc32(model.encode()) % 100000}"
         self.work.mkdir(parents=True, exist_ok=True)
         fields = []
         for field, values in data.items():
