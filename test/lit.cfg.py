@@ -24,7 +24,6 @@ for name in ("HOME", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "X
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.ptlc_build, "bin"), config.llvm_tools, os.environ["PATH"]])
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
-
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 
 root = config.ptlc_source
@@ -33,6 +32,10 @@ config.substitutions.append(("%examples", os.path.join(root, "examples")))
 config.substitutions.append(("%root", root))
 config.substitutions.append(("%build", config.ptlc_build))
 config.substitutions.append(("%python", config.python))
+
+# Also prints and parses again what ptl-opt reads.
+if lit_config.params.get("roundtrip", "0") == "1":
+    config.substitutions.append((r"\bptl-opt\b", "ptl-opt --verify-roundtrip"))
 
 # What a test may require. `slow` tests run in the full set only, `nightly` ones on demand.
 if lit_config.params.get("slow", "1") == "1":
