@@ -1,8 +1,8 @@
 //===- Source.cpp - Files, positions and ranges ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each file keeps the offsets of its lines, so a position costs a binary search
-// and a walk over one line (columns count characters, text counts bytes).
+// Each file keeps the offsets of its lines, so a position costs a binary search;
+// columns count characters, text counts bytes, which differ on few lines.
 //===----------------------------------------------------------------------===//
 #include "lang/Diag/Source.h"
 
@@ -19,6 +19,7 @@ struct SourceManager::Entry {
   std::string identity;              // the real path of a file on disk, else empty
   std::string text;
   std::vector<uint32_t> lineStarts;  // byte offset of each line
+  std::vector<bool> isAscii;         // of each line: columns are bytes
 };
 
 SourceManager::SourceManager() = default;
@@ -67,9 +68,15 @@ FileId SourceManager::add(StringRef name, std::string text) {
   entry->name = name.str();
   entry->text = std::move(text);
   entry->lineStarts.push_back(0);
-  for (uint32_t i = 0; i < entry->text.size(); ++i)
-    if (entry->text[i] == '\n')
-      entry->lineStarts.push_back(i + 1);
+  entry->isAscii.push_back(true);
+  for (uint32_t i = 0; i < entry->text.size(); ++i) {
+    if (static_cast<unsigned char>(entry->text[i]) >= 0x80)
+      entry->isAscii.back() = false;
+    if (entry->text[i] != '\n')
+      continue;
+    entry->lineStarts.push_back(i + 1);
+    entry->isAscii.push_back(true);
+  }
   entries.push_back(std::move(entry));
   return FileId{uint32_t(entries.size() - 1)};
 }
@@ -95,8 +102,10 @@ SourcePos SourceManager::position(FileId file, uint32_t offset) const {
   offset = std::min<uint32_t>(offset, entry.text.size());
   auto next = std::upper_bound(entry.lineStarts.begin(), entry.lineStarts.end(), offset);
   uint32_t start = *std::prev(next);
+  uint32_t line = next - entry.lineStarts.begin();
+  if (entry.isAscii[line - 1])
+    return {offset, line, offset - start + 1};
   auto isCharacter = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   auto before = StringRef(entry.text).slice(start, offset);
-  return {offset, uint32_t(next - entry.lineStarts.begin()),
-          uint32_t(std::count_if(before.begin(), before.end(), isCharacter)) + 1};
+  return {offset, line, uint32_t(std::count_if(before.begin(), before.end(), isCharacter)) + 1};
 }
