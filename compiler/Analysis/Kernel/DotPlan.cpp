@@ -33,7 +33,7 @@ static std::optional<size_t> find(const DotOperand &operand, llvm::StringRef nam
 
 static bool classify(const DotOperand &lhs, const DotOperand &rhs, const DotOperand &result, Groups &groups,
                      std::string &error) {
-  llvm::SmallVector<llvm::StringRef, 8> names(result.names);
+  llvm::SmallVector<llvm::StringRef, 8> names(result.names.begin(), result.names.end());
   for (const DotOperand *operand : {&lhs, &rhs})
     for (llvm::StringRef name : operand->names)
       if (!llvm::is_contained(names, name))

@@ -98,7 +98,6 @@ std::string RowPlan::plan() {
   for (unsigned i = 0; i < graph.outputs.size(); ++i)
     if (std::string error = addOutput(i); !error.empty())
       return error;
-  llvm::stable_sort(loops_, [](const Loop &a, const Loop &b) { return a.depth < b.depth; });
   keepDearValues();
   if (scratchBytes > kScratchLimit)
     return "a row needs " + std::to_string(scratchBytes) + " bytes of scratch memory, more than " +
@@ -123,7 +122,8 @@ void RowPlan::add(unsigned depth, DimList dims, Action action) {
   for (Loop &loop : loops_)
     if (loop.depth == depth && loop.dims == dims && action.kind != Action::Select)
       return (void)loop.actions.push_back(action);
-  loops_.push_back({depth, std::move(dims), {action}});
+  auto later = llvm::find_if(loops_, [&](const Loop &loop) { return loop.depth > depth; });
+  loops_.insert(later, {depth, std::move(dims), {action}});
 }
 
 unsigned RowPlan::depthOf(const Node *node) {
@@ -225,7 +225,7 @@ bool RowPlan::isMaterialised(const Node *node) const {
 }
 
 void RowPlan::forEachNeeded(unsigned loop, llvm::function_ref<void(Node *, bool)> f) const {
-  llvm::DenseSet<std::pair<Node *, bool>> seen;
+  llvm::DenseSet<std::pair<Node *, unsigned>> seen;
   llvm::SmallVector<std::pair<Node *, bool>> stack;
   for (const Action &action : loops_[loop].actions) {
     if (action.kind == Action::Store || action.kind == Action::Keep) {

@@ -1,0 +1,101 @@
+//===- Outline.cpp - Moving operations into a kernel ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Analysis/Kernel/Outline.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace ptlc;
+
+bool kernel::isFree(Operation *op) { return isa_and_nonnull<ptl::ConstantOp, ptl::IotaOp, ptl::BroadcastOp>(op); }
+
+ArrayRef<StringAttr> kernel::leadingDims(Type type, unsigned inner) {
+  ArrayRef<StringAttr> dims = ptl::getDims(type);
+  return dims.drop_back(std::min<size_t>(inner, dims.size()));
+}
+
+namespace {
+/// The operations of a kernel to be, with the free ones that they need.
+class Collector {
+public:
+  explicit Collector(ArrayRef<Operation *> ops) : group(ops.begin(), ops.end()) {
+    for (Operation *op : ops)
+      add(op);
+  }
+  SetVector<Operation *> body;  ///< producers first
+  SetVector<Value> inputs;
+
+private:
+  void add(Operation *op) {
+    if (body.contains(op))
+      return;
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && (group.contains(producer) || isFree(producer)))
+        add(producer);
+      else
+        inputs.insert(operand);
+    }
+    body.insert(op);
+  }
+  static bool isFree(Operation *op) { return kernel::isFree(op); }
+  SetVector<Operation *> group;
+};
+} // namespace
+
+/// Replaces composites by primitives until none is left.
+static void expandBody(Block &block) {
+  for (bool changed = true; std::exchange(changed, false);)
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      auto composite = dyn_cast<ExpandInterface>(op);
+      if (!composite)
+        continue;
+      OpBuilder builder(&op);
+      op.replaceAllUsesWith(ValueRange(composite.expand(builder)));
+      op.erase();
+      changed = true;
+    }
+}
+
+rt::KernelOp kernel::outline(ArrayRef<Operation *> ops, rt::KernelKind kind, ArrayRef<StringAttr> iterate) {
+  Collector collected(ops);
+  SmallVector<Value> outputs;
+  auto inGroup = [&](Operation *user) { return llvm::is_contained(ops, user); };
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (!llvm::all_of(result.getUsers(), inGroup))
+        outputs.push_back(result);
+  OpBuilder builder(ops.back());
+  auto kernel = rt::KernelOp::create(builder, ops.back()->getLoc(), ValueRange(outputs).getTypes(), kind,
+                                     collected.inputs.getArrayRef(), iterate);
+  Block &block = kernel.getBody().front();
+  IRMapping map;
+  map.map(collected.inputs.getArrayRef(), block.getArguments());
+  builder.setInsertionPointToStart(&block);
+  for (Operation *op : collected.body)
+    builder.clone(*op, map);
+  SmallVector<Value> returned;
+  for (auto [output, result] : llvm::zip_equal(outputs, kernel.getOutputs())) {
+    returned.push_back(map.lookup(output));
+    // A free copy elsewhere may still read the original; it is erased with it.
+    output.replaceUsesWithIf(result, [&](OpOperand &use) { return !inGroup(use.getOwner()); });
+  }
+  rt::ReturnOp::create(builder, kernel.getLoc(), returned);
+  for (Operation *op : llvm::reverse(ops))
+    op->erase();
+  if (kind == rt::KernelKind::Rows || kind == rt::KernelKind::Single)
+    expandBody(block);
+  return kernel;
+}
+
+Value kernel::createCopy(OpBuilder &builder, Location loc, Value value, Type type) {
+  auto copy = rt::KernelOp::create(builder, loc, type, rt::KernelKind::Rows, value, leadingDims(type));
+  OpBuilder inner = OpBuilder::atBlockEnd(&copy.getBody().front());
+  Value result = copy.getBody().getArgument(0);
+  if (result.getType() != type)
+    result = ptl::BroadcastOp::create(inner, loc, type, result);
+  rt::ReturnOp::create(inner, loc, result);
+  return copy.getResult(0);
+}

@@ -1,0 +1,48 @@
+//===- Attributes.cpp - Shardings as attributes ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Shard/Attributes.h"
+
+using namespace ptlc;
+using namespace ptlc::sharding;
+using namespace mlir;
+
+Mesh ptlc::shard::readMesh(ModuleOp module) {
+  SmallVector<Axis, 4> axes;
+  if (spmd::MeshOp mesh = spmd::findMesh(module))
+    for (spmd::AxisAttr axis : mesh.getAxisRange())
+      axes.push_back({axis.getName().str(), axis.getSize()});
+  return Mesh(axes);
+}
+
+spmd::AxesAttr ptlc::shard::toAttribute(MLIRContext *context, const Mesh &mesh,
+                                        ArrayRef<AxisId> axes) {
+  SmallVector<StringAttr> names;
+  for (AxisId axis : axes)
+    names.push_back(StringAttr::get(context, mesh[axis].name));
+  return spmd::AxesAttr::get(context, names);
+}
+
+spmd::ShardingAttr ptlc::shard::toAttribute(MLIRContext *context, const Mesh &mesh,
+                                            const Sharding &sharding) {
+  SmallVector<spmd::AxesAttr> dims;
+  for (const AxisList &list : sharding.dims)
+    dims.push_back(toAttribute(context, mesh, list));
+  SmallVector<StringAttr> partial;
+  for (AxisId axis = 0; axis < mesh.size(); axis++)
+    if (sharding.partial & axisBit(axis))
+      partial.push_back(StringAttr::get(context, mesh[axis].name));
+  auto kind = static_cast<ptl::FoldKind>(sharding.kind);
+  return spmd::ShardingAttr::get(context, dims, partial, kind);
+}
+
+Sharding ptlc::shard::fromAttribute(const Mesh &mesh, spmd::ShardingAttr attribute) {
+  Sharding sharding(attribute.getDims().size());
+  for (auto [dim, axes] : llvm::enumerate(attribute.getDims()))
+    for (StringAttr name : axes.getNames())
+      sharding.dims[dim].push_back(mesh.find(name.getValue()));
+  for (StringAttr name : attribute.getPartial())
+    sharding.partial |= axisBit(mesh.find(name.getValue()));
+  sharding.kind = static_cast<Fold>(attribute.getKind());
+  return sharding;
+}

@@ -1,0 +1,34 @@
+//===- Partition.cpp - Rewrite the program for one rank -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the partitioner on every function of a module that has a mesh. One planner
+// serves all of them: equal layers ask for equal reshards, which it remembers.
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Shard/Passes.h"
+
+#include "compiler/Transforms/Shard/Attributes.h"
+#include "compiler/Transforms/Shard/Partitioner.h"
+
+namespace ptlc::shard {
+#define GEN_PASS_DEF_PARTITION
+#include "compiler/Transforms/Shard/Passes.h.inc"
+} // namespace ptlc::shard
+
+using namespace ptlc;
+using namespace mlir;
+
+namespace {
+struct Partition : shard::impl::PartitionBase<Partition> {
+  using PartitionBase::PartitionBase;
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    sharding::Mesh mesh = shard::readMesh(module);
+    if (mesh.size() == 0)
+      return;
+    sharding::ReshardPlanner planner(mesh);
+    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+      if (failed(shard::Partitioner(function, planner).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace
