@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Driver/Report.h"
 
-#include "compiler/Codegen/Metadata.h"
+#include "compiler/Codegen/Target.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Ptl/Ptl.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,0 +1,26 @@
+//===- Registry.cpp - Dialects and passes of all tools --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Pipelines/Pipeline.h"
+
+#include "compiler/Transforms/Shard/Passes.h"
+#include "dialects/Ptl/Ptl.h"
+#include "dialects/Rt/Rt.h"
+#include "dialects/Spmd/Spmd.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+static void registerPasses() {
+  registerTransformsPasses();
+  ptlc::shard::registerPtlcShardPasses();
+}
+
+void ptlc::registerEverything(DialectRegistry &registry) {
+  registry.insert<func::FuncDialect, ptl::PtlDialect, spmd::SpmdDialect, rt::RtDialect>();
+  static std::once_flag once;
+  std::call_once(once, registerPasses);
+}
