@@ -21,9 +21,11 @@
 
 namespace ptlc {
 
-/// What cutting a factor does to the result.
+/// What cutting a factor does to the results that don't have it. A result that has it is cut, too; so a
+/// factor of kind Pass leaves the results that lack it pending, as a Sum does (dk of attention, whose
+/// queries are cut).
 enum class FactorKind {
-  Pass,  ///< cuts the result in the same way
+  Pass,  ///< some result has it
   Sum,   ///< leaves the result pending: the devices' sums must be added
   Max,   ///< likewise with the maximum
   Min,   ///< likewise with the minimum

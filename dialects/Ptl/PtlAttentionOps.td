@@ -29,7 +29,7 @@ def Ptl_AttentionOp : Ptl_MathOp<"attention", [Ptl_Composite]> {
     exponentials of the scores, too, for the gradient.
 
     * (C1) `over` is a dimension of k and v, `depth` of q and k, `value_depth` of v.
-    * (C2) q's other dimensions, after `group`, are those of k and of v.
+    * (C2) k and v have no other dimensions than these and, after `group`, those of q.
     * (C3) `causal` and `window` need self-attention.
     * (C4) the mask is i1; its dimensions are dimensions of the scores.
     * (C5) y has q's dimensions with `value_depth` in the place of `depth`, lse q's without `depth`.

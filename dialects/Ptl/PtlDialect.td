@@ -16,6 +16,7 @@ def Ptl_Dialect : Dialect {
   }];
   let cppNamespace = "::ptlc::ptl";
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
 }
 
 /// A static tensor of f32, f64, i32, i64 or i1 whose dimensions have different names.

@@ -29,7 +29,7 @@ def Ptl_ReshapeOp : Ptl_MathOp<"reshape"> {
   let summary = "Splits, merges and renames dimensions";
   let description = [{
     Each arrow replaces the dimensions `from` by `to`, which stand where the first
-    of `from` stood; row-major order over `from` equals that over `to`. `from`
+    name of `from` stood; row-major order over `from` equals that over `to`. `from`
     needn't be adjacent. All other dimensions pass.
 
     * (C1) `from` are dimensions of the operand and no dimension is in two arrows.
