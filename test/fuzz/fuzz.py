@@ -5,7 +5,7 @@ Usage: fuzz.py WORKDIR [--seed N] [--mutate N] [--compile N] [--execute N] [--jo
   --mutate   damaged copies of right programs go through `ptlc check`: messages, but no crash and no hang
   --compile  right programs go to an object file: each must compile
   --execute  right programs train two steps on one and on several ranks, and must end with ptl-run's weights
-A finding leaves its program, input and output in WORKDIR/finding-<kind>-<seed>; a fixed one belongs into test/fuzz/corpus.
+A finding leaves its program, input and output in WORKDIR/finding-<kind>-<seed>; with the fault it becomes a test.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
