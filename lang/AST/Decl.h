@@ -107,6 +107,7 @@ public:
 
   Name name;
   std::vector<Param> params;
+  SourceRange paramsRange;          ///< with the parentheses
   std::vector<TypePtr> results;     ///< empty when not given
   bool resultsGrouped = false;      ///< written with parentheses: a tuple
   ExprPtr value;                    ///< the form `= e`; null for a block
@@ -124,6 +125,7 @@ public:
   Name name;
   bool hasParams = false;           ///< parentheses were written, perhaps empty
   std::vector<Param> params;
+  SourceRange paramsRange;          ///< with the parentheses, not valid without
   std::vector<DeclPtr> members;
   SourceRange bodyRange;            ///< with the braces
 };

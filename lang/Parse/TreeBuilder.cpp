@@ -141,8 +141,10 @@ ast::DeclPtr TreeBuilder::module(P::ModuleContext *context) {
   node->name = name(context->name());
   node->bodyRange = places.of(context->LBRACE()->getSymbol(), context->RBRACE()->getSymbol());
   node->hasParams = context->params() != nullptr;
-  if (node->hasParams)
+  if (node->hasParams) {
     node->params = params(context->params());
+    node->paramsRange = places.of(context->params());
+  }
   if (node->isModel && node->hasParams)
     error(places.of(context->params()), "a model has no parameters; use 'const', which -D replaces");
   for (P::MemberLineContext *line : context->memberLine())
@@ -211,6 +213,7 @@ ast::DeclPtr TreeBuilder::function(P::FunctionContext *context) {
   }
   node->name = name(context->name().back());
   node->params = params(context->params());
+  node->paramsRange = places.of(context->params());
   if (P::ResultContext *result = context->result()) {
     node->resultsGrouped = result->LPAREN() != nullptr;
     for (P::TypeContext *each : result->type())

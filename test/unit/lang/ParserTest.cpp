@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lang/Parse/Parser.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include "gtest/gtest.h"
+#include "test/unit/lang/TestFiles.h"
 
-#include <algorithm>
+#include "llvm/ADT/StringExtras.h"
+#include "gtest/gtest.h"
 
 using namespace ptlc;
 
@@ -54,31 +52,11 @@ std::string tree(const std::string &text) {
   return dump.str();
 }
 
-std::vector<std::string> filesIn(llvm::StringRef folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  std::string path = std::string(PTLC_LANG_TESTS "/") + folder.str();
-  for (llvm::sys::fs::directory_iterator it(path, error), end; it != end && !error;
-       it.increment(error))
-    if (llvm::sys::path::extension(it->path()) == ".ptl")
-      files.push_back(it->path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::string read(const std::string &path) {
-  lang::SourceManager sources;
-  std::string error;
-  auto id = sources.load(path, error);
-  EXPECT_TRUE(id) << path << ": " << error;
-  return id ? sources.text(*id).str() : "";
-}
-
 TEST(Parser, EveryProgramParses) {
-  std::vector<std::string> files = filesIn("Parse/programs");
+  std::vector<std::string> files = test::filesIn("Parse/programs");
   EXPECT_GE(files.size(), 25u);
   for (const std::string &path : files) {
-    Parsed parsed(read(path));
+    Parsed parsed(test::read(path));
     EXPECT_EQ(parsed.messages(), "") << path;
     EXPECT_FALSE(parsed.file->hasSyntaxErrors);
     EXPECT_FALSE(parsed.file->items.empty());
@@ -87,10 +65,10 @@ TEST(Parser, EveryProgramParses) {
 
 // The first line of each file says what must be reported, notes behind '|', several behind '//'.
 TEST(Parser, EveryBrokenProgramSaysWhatIsWrong) {
-  std::vector<std::string> files = filesIn("Parse/broken");
+  std::vector<std::string> files = test::filesIn("Parse/broken");
   EXPECT_GE(files.size(), 25u);
   for (const std::string &path : files) {
-    std::string text = read(path);
+    std::string text = test::read(path);
     llvm::StringRef expected = llvm::StringRef(text).split('\n').first;
     ASSERT_TRUE(expected.consume_front("// expect: ")) << path;
     llvm::SmallVector<llvm::StringRef> lines;
