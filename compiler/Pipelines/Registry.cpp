@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Pipeline.h"
 
+#include "compiler/Transforms/Expand/Passes.h"
 #include "compiler/Transforms/Shard/Passes.h"
 #include "dialects/Ptl/Ptl.h"
 #include "dialects/Rt/Rt.h"
@@ -16,6 +17,7 @@ using namespace mlir;
 
 static void registerPasses() {
   registerTransformsPasses();
+  ptlc::expand::registerPtlcExpandPasses();
   ptlc::shard::registerPtlcShardPasses();
 }
 
