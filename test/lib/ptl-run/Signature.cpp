@@ -64,9 +64,17 @@ static bool hasAttribute(mlir::func::FuncOp function, llvm::StringRef name) {
 static bool isPerDevice(mlir::func::FuncOp function) {
   if (hasAttribute(function, kGlobalType))
     return true;
-  bool communicates = false;
-  function.walk([&](mlir::Operation *op) { communicates |= isCollective(op); });
-  return communicates;
+  // The masks of uneven micro-batches occur before a program is cut, too.
+  bool cut = false;
+  function.walk([&](mlir::Operation *op) {
+    auto mask = mlir::dyn_cast<spmd::MaskOp>(op);
+    if (!mask)
+      cut |= isCollective(op);
+    else
+      for (spmd::CutAttr entry : mask.getCuts().getCuts())
+        cut |= !entry.getAxes().empty();
+  });
+  return cut;
 }
 
 static Mesh meshOf(mlir::func::FuncOp function) {

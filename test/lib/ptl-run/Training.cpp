@@ -3,14 +3,21 @@
 //===----------------------------------------------------------------------===//
 #include "test/lib/ptl-run/Training.h"
 
+#include <cmath>
+
 namespace ptlc::run {
 
 void printTensor(llvm::raw_ostream &out, llvm::StringRef key, const Tensor &tensor) {
   out << key << ":";
   if (tensor.type().rank())
     out << " " << tensor.type().str();
+  Element element = tensor.type().element;
+  bool real = element == Element::F32 || element == Element::F64;
   for (int64_t i = 0; i < tensor.count(); ++i)
-    out << " " << number(tensor[i]);
+    if (real || std::isnan(tensor[i]))
+      out << " " << number(tensor[i]);
+    else
+      out << " " << static_cast<int64_t>(tensor[i]);
   out << "\n";
 }
 
