@@ -14,6 +14,8 @@ static constexpr PassRow kTable[] = {
      "the gradient program is built on the global view, so that no mesh can change its meaning"},
     {"canonicalize", Phase::Train, "folds what derivatives leave behind"},
     {"cse", Phase::Train, "forward and backward share values"},
+    {"fuse-outline-single", Phase::Kernels, "whatever isn't fused is a kernel of its own"},
+    {"memory-plan-buffers", Phase::Memory, "lifetimes are those of kernels, so this comes after them"},
 };
 
 static constexpr OrderRow kConstraints[] = {

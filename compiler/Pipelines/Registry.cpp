@@ -4,6 +4,8 @@
 #include "compiler/Pipelines/Pipeline.h"
 
 #include "compiler/Transforms/Expand/Passes.h"
+#include "compiler/Transforms/Fuse/Passes.h"
+#include "compiler/Transforms/Memory/Passes.h"
 #include "compiler/Transforms/Shard/Passes.h"
 #include "dialects/Ptl/Ptl.h"
 #include "dialects/Rt/Rt.h"
@@ -19,6 +21,8 @@ static void registerPasses() {
   registerTransformsPasses();
   ptlc::expand::registerPtlcExpandPasses();
   ptlc::shard::registerPtlcShardPasses();
+  ptlc::fuse::registerPtlcFusePasses();
+  ptlc::memory::registerPtlcMemoryPasses();
 }
 
 void ptlc::registerEverything(DialectRegistry &registry) {

@@ -84,10 +84,8 @@ SmallVector<Cut, 2> GraphBuilder::cuts(Type type, std::optional<Attribute> attri
   for (spmd::CutAttr cut : list.getCuts()) {
     if (!ptl::hasDim(type, cut.getDim()))
       continue;
-    std::string text;
-    llvm::raw_string_ostream(text) << spmd::CutsAttr::get(type.getContext(), {cut});
-    unsigned start = graph.scalar({ScalarSource::Kind::CutStart, text});
-    unsigned valid = graph.scalar({ScalarSource::Kind::CutValid, text});
+    unsigned start = graph.scalar({ScalarSource::Kind::CutStart, cut});
+    unsigned valid = graph.scalar({ScalarSource::Kind::CutValid, cut});
     result.push_back({dim(type, cut.getDim()), cut.getGlobal(), start, valid});
   }
   return result;
@@ -139,7 +137,7 @@ void GraphBuilder::addRandom(ptl::RandomOp op) {
   Node *result = node(*op, NodeKind::Random);
   result->normal = op.getKind() == ptl::RandomKind::Normal;
   result->place = fnv1a64(op.getPlace());
-  result->argument = graph.scalar({ScalarSource::Kind::Seed, ""});
+  result->argument = graph.scalar({ScalarSource::Kind::Seed, {}});
   result->cuts = cuts(op.getResult().getType(), op.getCut());
 }
 
@@ -273,7 +271,7 @@ LogicalResult GraphBuilder::build(Block &body, ArrayRef<StringAttr> iterate) {
     Type type = argument.getType();
     if (isa<IndexType>(type)) {
       Node *micro = graph.add(NodeKind::Scalar, Elem::I64, {}, argument.getLoc());
-      micro->argument = graph.scalar({ScalarSource::Kind::Micro, ""});
+      micro->argument = graph.scalar({ScalarSource::Kind::Micro, {}});
       nodes[argument] = micro;
       continue;
     }

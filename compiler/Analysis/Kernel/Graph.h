@@ -11,6 +11,7 @@
 #ifndef PTLC_ANALYSIS_KERNEL_GRAPH_H
 #define PTLC_ANALYSIS_KERNEL_GRAPH_H
 
+#include "mlir/IR/Attributes.h"
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
@@ -59,7 +60,8 @@ enum class Map : uint8_t {
   Add, Sub, Mul, Div, Mod, Pow, Max, Min,
   Neg, Exp, Log, Sqrt, Rsqrt, Sin, Cos, Tanh, Sigmoid, Abs, Relu, Gelu, Silu, Floor, Ceil, Recip, Sign,
   GeluGrad, SiluGrad,
-  Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not, Select, Cast
+  Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not, Select, Cast,
+  OneMinusPower ///< 1 - x^y, y an integer, in f64: the bias correction of optimizers
 };
 
 enum class Combine : uint8_t { Sum, Max, Min };
@@ -67,9 +69,7 @@ enum class Combine : uint8_t { Sum, Max, Min };
 /// Where a run-time scalar comes from. Cut scalars depend on the rank's coordinates.
 struct ScalarSource {
   enum class Kind : uint8_t { Seed, Micro, CutStart, CutValid } kind;
-  /// Of a cut: its attribute printed, and its place in it; equal text is equal value.
-  std::string cut;
-  unsigned index = 0;
+  mlir::Attribute cut; ///< of a cut scalar: spmd.cut
   bool operator==(const ScalarSource &) const = default;
 };
 

@@ -65,7 +65,8 @@ rt::KernelOp kernel::outline(ArrayRef<Operation *> ops, rt::KernelKind kind, Arr
   auto inGroup = [&](Operation *user) { return llvm::is_contained(ops, user); };
   for (Operation *op : ops)
     for (Value result : op->getResults())
-      if (!llvm::all_of(result.getUsers(), inGroup))
+      // The runtime's attention writes all of its results.
+      if (kind == rt::KernelKind::Attention || !llvm::all_of(result.getUsers(), inGroup))
         outputs.push_back(result);
   OpBuilder builder(ops.back());
   auto kernel = rt::KernelOp::create(builder, ops.back()->getLoc(), ValueRange(outputs).getTypes(), kind,

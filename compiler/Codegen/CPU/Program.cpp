@@ -1,0 +1,172 @@
+//===- Program.cpp - The object file of a program -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stage functions are built first; what they call decides which kernels exist.
+// Kernels are lowered by MLIR, linked with the stages into one LLVM module,
+// where everything but `ptlrt_program` is internal.
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/LowerKernels.h"
+#include "compiler/Codegen/CPU/StageCode.h"
+#include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Codegen/Metadata.h"
+#include "compiler/Support/Location.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Linker/Linker.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::cpu;
+
+namespace {
+/// Builds the LLVM module of a program.
+class ProgramBuilder {
+public:
+  ProgramBuilder(ModuleOp source, const codegen::TargetOptions &options) : source(source), options(options) {}
+  std::unique_ptr<llvm::Module> build(llvm::LLVMContext &context, llvm::TargetMachine &machine);
+
+private:
+  void addProgram(llvm::Module &module, const codegen::Schedule &schedule, llvm::ArrayRef<llvm::Function *> functions);
+  llvm::Constant *table(llvm::Module &module, const codegen::Schedule &schedule, uint64_t &size);
+  LogicalResult addKernels(llvm::Module &module, ModuleOp kernels, llvm::TargetMachine &machine);
+
+  ModuleOp source;
+  const codegen::TargetOptions &options;
+};
+} // namespace
+
+static llvm::Constant *global(llvm::Module &module, llvm::Constant *value, llvm::StringRef name) {
+  auto *variable = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, name);
+  variable->setAlignment(llvm::Align(8));
+  return variable;
+}
+
+/// The instructions of one step (ptlrt_instruction): each function once per micro-batch.
+llvm::Constant *ProgramBuilder::table(llvm::Module &module, const codegen::Schedule &schedule, uint64_t &size) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *i16 = llvm::Type::getInt16Ty(context), *i32 = llvm::Type::getInt32Ty(context), *i64 = llvm::Type::getInt64Ty(context);
+  auto *type = llvm::StructType::get(i16, i16, i32, i64);
+  llvm::SmallVector<llvm::Constant *> rows;
+  for (unsigned number = 0; number < schedule.stepFunctions; ++number)
+    for (int64_t piece = 0; piece < schedule.functions[number].pieces; ++piece)
+      rows.push_back(llvm::ConstantStruct::get(
+          type, llvm::ConstantInt::get(i16, unsigned(schedule.functions[number].op)), llvm::ConstantInt::get(i16, 0),
+          llvm::ConstantInt::get(i32, number), llvm::ConstantInt::get(i64, piece)));
+  size = rows.size();
+  return global(module, llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows), "table");
+}
+
+void ProgramBuilder::addProgram(llvm::Module &module, const codegen::Schedule &schedule, llvm::ArrayRef<llvm::Function *> functions) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *i32 = llvm::Type::getInt32Ty(context), *i64 = llvm::Type::getInt64Ty(context);
+  std::string metadata = codegen::buildMetadata(source, schedule, options);
+  llvm::Constant *text = global(module, llvm::ConstantDataArray::getString(context, metadata), "metadata");
+  uint64_t rows = 0;
+  llvm::Constant *instructions = table(module, schedule, rows);
+  llvm::SmallVector<llvm::Constant *> pointers(functions.begin(), functions.end());
+  auto *pointer = llvm::PointerType::get(context, 0);
+  llvm::Constant *list = global(module, llvm::ConstantArray::get(llvm::ArrayType::get(pointer, pointers.size()), pointers), "functions");
+  auto number = [](llvm::Type *type, uint64_t value) { return llvm::ConstantInt::get(type, value); };
+  constexpr uint64_t kMagic = 0x314b54504c54504dULL, kVersion = 1;
+  llvm::Constant *program = llvm::ConstantStruct::getAnon({number(i64, kMagic), number(i32, kVersion), number(i32, 0), text, number(i64, metadata.size()),
+                                                           instructions, number(i64, rows), list, number(i64, functions.size())});
+  new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage, program, "ptlrt_program");
+}
+
+/// Line tables know plain places only.
+static void simplifyLocations(ModuleOp kernels) {
+  kernels->walk([](Operation *op) {
+    FileLineColLoc place = userPlace(op->getLoc());
+    op->setLoc(place ? Location(place) : UnknownLoc::get(op->getContext()));
+  });
+}
+
+LogicalResult ProgramBuilder::addKernels(llvm::Module &module, ModuleOp kernels, llvm::TargetMachine &machine) {
+  simplifyLocations(kernels);
+  std::unique_ptr<llvm::Module> lowered = lowerKernels(kernels, module.getContext(), options.debugInfo);
+  if (!lowered)
+    return failure();
+  lowered->setDataLayout(machine.createDataLayout());
+  lowered->setTargetTriple(machine.getTargetTriple());
+  if (llvm::Linker::linkModules(module, std::move(lowered)))
+    return source.emitError("can't link the kernels with the stage functions");
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  return success();
+}
+
+std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context, llvm::TargetMachine &machine) {
+  auto module = std::make_unique<llvm::Module>("program", context);
+  module->setDataLayout(machine.createDataLayout());
+  module->setTargetTriple(machine.getTargetTriple());
+  codegen::Schedule schedule = codegen::buildSchedule(source);
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(source.getLoc());
+  codegen::Places places(source);
+  RowKernels rowKernels(*kernels, places);
+  StageCode stages(source, *module, rowKernels, places, options.debugInfo);
+  llvm::SmallVector<llvm::Function *> functions;
+  for (auto [number, stage] : llvm::enumerate(schedule.functions)) {
+    functions.push_back(stages.emit(stage, number));
+    if (!functions.back())
+      return nullptr;
+  }
+  stages.finish();
+  addProgram(*module, schedule, functions);
+  if (failed(addKernels(*module, *kernels, machine)))
+    return nullptr;
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (llvm::verifyModule(*module, &stream)) {
+    source.emitError("the generated code is broken: ") << message;
+    return nullptr;
+  }
+  return module;
+}
+
+/// Resolves options and prepares the context; null after an error.
+static std::unique_ptr<llvm::TargetMachine> prepare(ModuleOp module, codegen::TargetOptions &options) {
+  DialectRegistry registry;
+  registerTranslations(registry);
+  module->getContext()->appendDialectRegistry(registry);
+  module->getContext()->loadAllAvailableDialects();
+  options = resolveNative(options);
+  auto machine = createTargetMachine(options);
+  if (!machine) {
+    module.emitError(llvm::toString(machine.takeError()));
+    return nullptr;
+  }
+  return std::move(*machine);
+}
+
+LogicalResult codegen::emitLLVM(ModuleOp module, const TargetOptions &requested, std::string &text) {
+  TargetOptions options = requested;
+  std::unique_ptr<llvm::TargetMachine> machine = prepare(module, options);
+  if (!machine)
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> program = ProgramBuilder(module, options).build(context, *machine);
+  if (!program)
+    return failure();
+  llvm::raw_string_ostream stream(text);
+  program->print(stream, nullptr);
+  return success();
+}
+
+LogicalResult codegen::compileToObject(ModuleOp module, const TargetOptions &requested, SmallVectorImpl<char> &object) {
+  TargetOptions options = requested;
+  std::unique_ptr<llvm::TargetMachine> machine = prepare(module, options);
+  if (!machine)
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> program = ProgramBuilder(module, options).build(context, *machine);
+  if (!program)
+    return failure();
+  cpu::optimize(*program, *machine, options.optimization);
+  if (llvm::Error error = cpu::emitObject(*program, *machine, object))
+    return module.emitError(llvm::toString(std::move(error)));
+  return success();
+}
+
+LogicalResult codegen::emitPtx(ModuleOp module, const TargetOptions &, std::string &) {
+  return module.emitError("target cuda isn't supported yet");
+}

@@ -1,0 +1,291 @@
+//===- StageCode.cpp - Stage functions in LLVM IR -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CPU/StageCode.h"
+
+#include "compiler/Support/Location.h"
+#include "dialects/Spmd/Spmd.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::cpu;
+
+// Offsets of the fields of ptlrt_rank.
+static constexpr unsigned kCoords = 8, kStep = 40, kSeed = 48, kValid = 56;
+
+StageCode::StageCode(ModuleOp source, llvm::Module &target, RowKernels &kernels, const Places &places, bool debugInfo)
+    : source(source), module(target), kernels(kernels), places(places), b(target.getContext()), debug(target) {
+  pointer = b.getPtrTy();
+  i32 = b.getInt32Ty();
+  i64 = b.getInt64Ty();
+  if (!debugInfo)
+    return;
+  auto name = source->getAttrOfType<StringAttr>("ptl.source");
+  llvm::StringRef path = name ? name.getValue() : "program.ptl";
+  llvm::DIFile *file = debug.createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
+  unit = debug.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file, "ptlc", true, "", 0, "",
+                                 llvm::DICompileUnit::LineTablesOnly);
+  module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+}
+
+void StageCode::setPlace(Operation *op) {
+  if (!subprogram)
+    return;
+  FileLineColLoc place = userPlace(op->getLoc());
+  unsigned line = place ? place.getLine() : 0, column = place ? place.getColumn() : 0;
+  b.SetCurrentDebugLocation(llvm::DILocation::get(module.getContext(), line, column, subprogram));
+}
+
+llvm::FunctionCallee StageCode::declare(llvm::StringRef name, llvm::ArrayRef<llvm::Type *> parameters) {
+  return module.getOrInsertFunction(name, llvm::FunctionType::get(b.getVoidTy(), parameters, false));
+}
+
+llvm::Constant *StageCode::constant(llvm::Constant *value, llvm::StringRef name) {
+  auto *global = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, name);
+  global->setAlignment(llvm::Align(8));
+  return global;
+}
+
+llvm::Constant *StageCode::numbers(llvm::ArrayRef<int64_t> values) {
+  llvm::SmallVector<uint64_t> copy(values.begin(), values.end());
+  return llvm::ConstantDataArray::get(module.getContext(), copy);
+}
+
+llvm::Value *StageCode::address(const Place &place) {
+  llvm::Value *offset = b.getInt64(place.offset);
+  if (place.microStride)
+    offset = b.CreateAdd(offset, b.CreateMul(micro, b.getInt64(place.microStride)));
+  return b.CreateInBoundsGEP(b.getInt8Ty(), arena, offset);
+}
+
+llvm::Value *StageCode::fieldOfRank(unsigned offset, llvm::Type *type) {
+  return b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), rank, offset));
+}
+
+llvm::Value *StageCode::isLaterPiece() { return b.CreateZExt(b.CreateICmpSGT(micro, b.getInt64(0)), i32); }
+
+/// Start or valid length of this rank's part of a dimension, by nested ceil (see spmd.cut).
+llvm::Value *StageCode::cutScalar(const kernel::ScalarSource &source) {
+  auto cut = cast<spmd::CutAttr>(source.cut);
+  spmd::MeshOp mesh = spmd::findMesh(this->source);
+  int64_t block = cut.getGlobal();
+  llvm::Value *start = b.getInt64(0), *valid = b.getInt64(block), *zero = b.getInt64(0);
+  auto divide = [&](int64_t pieces, llvm::Value *number) {
+    block = (block + pieces - 1) / pieces;
+    llvm::Value *begin = b.CreateMul(number, b.getInt64(block));
+    start = b.CreateAdd(start, begin);
+    valid = b.CreateSub(valid, begin);
+    valid = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, valid, zero);
+    valid = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, valid, b.getInt64(block));
+  };
+  if (cut.getMicro() > 1)
+    divide(cut.getMicro(), micro);
+  for (StringAttr name : cut.getAxes()) {
+    unsigned number = 0;
+    for (spmd::AxisAttr axis : mesh.getAxisRange()) {
+      if (axis.getName() == name)
+        divide(axis.getSize(), b.CreateSExt(fieldOfRank(kCoords + 4 * number, i32), i64));
+      ++number;
+    }
+  }
+  return source.kind == kernel::ScalarSource::Kind::CutStart ? start : valid;
+}
+
+llvm::Value *StageCode::scalar(const kernel::ScalarSource &source) {
+  switch (source.kind) {
+  case kernel::ScalarSource::Kind::Seed:
+    return fieldOfRank(kSeed, i64);
+  case kernel::ScalarSource::Kind::Micro:
+    return micro;
+  case kernel::ScalarSource::Kind::CutStart:
+  case kernel::ScalarSource::Kind::CutValid:
+    return cutScalar(source);
+  }
+  return nullptr;
+}
+
+void StageCode::emitLaunch(const KernelCall &call) {
+  auto array = [&](llvm::ArrayRef<llvm::Value *> values, llvm::Type *type) -> llvm::Value * {
+    if (values.empty())
+      return llvm::ConstantPointerNull::get(b.getPtrTy());
+    llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
+    llvm::AllocaInst *memory = entry.CreateAlloca(type, entry.getInt32(values.size()));
+    b.CreateLifetimeStart(memory);
+    for (auto [i, value] : llvm::enumerate(values))
+      b.CreateStore(value, b.CreateConstInBoundsGEP1_64(type, memory, i));
+    return memory;
+  };
+  llvm::SmallVector<llvm::Value *> buffers, scalars;
+  for (const Place &place : call.buffers)
+    buffers.push_back(address(place));
+  for (const kernel::ScalarSource &source : call.scalars)
+    scalars.push_back(scalar(source));
+  if (call.accumulates)
+    scalars.push_back(micro);
+  llvm::FunctionCallee kernel = declare(call.name, {i64, i64, pointer, pointer});
+  llvm::Value *bufferArray = array(buffers, pointer), *scalarArray = array(scalars, i64);
+  b.CreateCall(declare("ptlrt_launch", {pointer, pointer, i64, i64, pointer, pointer}),
+               {rank, kernel.getCallee(), b.getInt64(call.rows), b.getInt64(call.grain), bufferArray, scalarArray});
+  for (llvm::Value *memory : {bufferArray, scalarArray})
+    if (llvm::isa<llvm::AllocaInst>(memory))
+      b.CreateLifetimeEnd(memory);
+}
+
+LogicalResult StageCode::emitGemm(rt::KernelOp kernel) {
+  auto call = gemmCall(kernel, places);
+  if (failed(call))
+    return failure();
+  const kernel::GemmPlan &plan = call->plan;
+  constexpr unsigned kMax = kernel::GemmPlan::kMaxOuter;
+  std::array<std::array<int64_t, kMax>, 4> loops{};
+  loops[0].fill(1);
+  for (auto [i, outer] : llvm::enumerate(plan.outer)) {
+    loops[0][i] = outer.size;
+    loops[1][i] = outer.strideA;
+    loops[2][i] = outer.strideB;
+    loops[3][i] = outer.strideC;
+  }
+  llvm::SmallVector<llvm::Constant *> fields;
+  for (int64_t value : {plan.m, plan.n, plan.k, plan.lda, plan.ldb, plan.ldc})
+    fields.push_back(b.getInt64(value));
+  FileLineColLoc place = userPlace(kernel.getLoc());
+  int32_t site = place ? place.getLine() : 0;
+  for (int32_t value : {int32_t(plan.transA), int32_t(plan.transB), int32_t(plan.outer.size()), site})
+    fields.push_back(b.getInt32(value));
+  for (const auto &array : loops)
+    fields.push_back(numbers(array));
+  llvm::Constant *descriptor = constant(llvm::ConstantStruct::getAnon(fields), "gemm");
+  llvm::Value *accumulate = call->accumulates ? isLaterPiece() : b.getInt32(0);
+  b.CreateCall(declare("ptlrt_gemm_f32", {pointer, pointer, pointer, pointer, pointer, i32}),
+               {rank, descriptor, address(call->a), address(call->b), address(call->c), accumulate});
+  return success();
+}
+
+LogicalResult StageCode::emitAttention(rt::KernelOp kernel) {
+  auto call = attentionCall(kernel, places);
+  if (failed(call))
+    return failure();
+  constexpr unsigned kMax = AttentionCall::kMaxOuter;
+  std::array<std::array<int64_t, kMax>, 7> loops{};
+  loops[0].fill(1);
+  for (auto [i, outer] : llvm::enumerate(call->outer)) {
+    int64_t values[] = {outer.size, outer.q, outer.k, outer.v, outer.o, outer.lse, outer.mask};
+    for (unsigned j = 0; j < 7; ++j)
+      loops[j][i] = values[j];
+  }
+  llvm::SmallVector<llvm::Constant *> fields;
+  for (int64_t value : {call->queries, call->keys, call->depth, call->valueDepth})
+    fields.push_back(b.getInt64(value));
+  fields.push_back(b.getInt32(call->outer.size()));
+  fields.push_back(b.getInt32(call->causal));
+  fields.push_back(b.getInt64(call->window));
+  fields.push_back(llvm::ConstantFP::get(b.getFloatTy(), call->scale));
+  fields.push_back(b.getInt32(call->mask ? 1 : 0));
+  for (int64_t value : {int64_t(0), int64_t(0), call->keys})
+    fields.push_back(b.getInt64(value));
+  for (const auto &array : loops)
+    fields.push_back(numbers(array));
+  for (int64_t value : {call->qRow, call->kRow, call->vRow, call->oRow, call->lseRow, call->maskRow, call->maskCol})
+    fields.push_back(b.getInt64(value));
+  llvm::SmallVector<llvm::Value *> arguments = {rank, constant(llvm::ConstantStruct::getAnon(fields), "attention"),
+                                                address(call->q), address(call->k), address(call->v)};
+  arguments.push_back(call->mask ? address(*call->mask) : llvm::ConstantPointerNull::get(b.getPtrTy()));
+  arguments.push_back(address(call->out));
+  arguments.push_back(address(call->lse));
+  if (call->backward)
+    for (const Place &place : {call->dout, call->dq, call->dk, call->dv})
+      arguments.push_back(address(place));
+  llvm::SmallVector<llvm::Type *> types(arguments.size(), pointer);
+  b.CreateCall(declare(call->backward ? "ptlrt_attention_backward" : "ptlrt_attention_forward", types), arguments);
+  return success();
+}
+
+LogicalResult StageCode::emitNorm(ptl::GlobalNormOp op) {
+  llvm::SmallVector<llvm::Constant *> segments;
+  for (Value operand : op.getOperands()) {
+    Place place = places.of(operand);
+    segments.push_back(numbers({place.offset, place.layout.rows, place.layout.cols, place.layout.stride}));
+  }
+  llvm::Constant *list = llvm::ConstantPointerNull::get(b.getPtrTy());
+  if (!segments.empty())
+    list = constant(llvm::ConstantArray::get(llvm::ArrayType::get(segments[0]->getType(), segments.size()), segments), "segments");
+  b.CreateCall(declare("ptlrt_global_norm", {pointer, pointer, pointer, i64, pointer}),
+               {rank, arena, list, b.getInt64(segments.size()), address(places.of(op.getResult()))});
+  return success();
+}
+
+LogicalResult StageCode::emitKernel(rt::KernelOp kernel) {
+  switch (kernel.getKind()) {
+  case rt::KernelKind::Rows: {
+    auto call = kernels.call(kernel);
+    if (succeeded(call))
+      emitLaunch(*call);
+    return success(succeeded(call));
+  }
+  case rt::KernelKind::Flat: {
+    auto calls = kernels.callFlat(kernel);
+    if (failed(calls))
+      return failure();
+    for (const KernelCall &call : *calls)
+      emitLaunch(call);
+    return success();
+  }
+  case rt::KernelKind::Matmul:
+    return emitGemm(kernel);
+  case rt::KernelKind::Attention:
+    return emitAttention(kernel);
+  case rt::KernelKind::Single:
+    break;
+  }
+  return kernel.emitError("this kind of kernel isn't supported on CPUs");
+}
+
+LogicalResult StageCode::emitOperation(Operation *op) {
+  setPlace(op);
+  if (auto kernel = dyn_cast<rt::KernelOp>(op))
+    return emitKernel(kernel);
+  if (auto norm = dyn_cast<ptl::GlobalNormOp>(op))
+    return emitNorm(norm);
+  if (isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp>(op))
+    return success();
+  if (isa<spmd::AllReduceOp>(op)) {
+    b.CreateCall(declare("ptlrt_collective", {pointer, pointer, i32}), {rank, arena, b.getInt32(collectives++)});
+    return success();
+  }
+  return op->emitError("'") << op->getName() << "' isn't supported on CPUs yet";
+}
+
+/// The step and the number of valid samples are read from the arena like any other scalar.
+void StageCode::storeCounters(func::FuncOp owner) {
+  for (BlockArgument argument : owner.getArguments()) {
+    auto role = owner.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptl.role");
+    if (!role || (role != "step" && role != "valid"))
+      continue;
+    b.CreateStore(fieldOfRank(role == "step" ? kStep : kValid, i64), address(places.of(argument)));
+  }
+}
+
+llvm::Function *StageCode::emit(const codegen::StageFunction &stage, unsigned number) {
+  auto *type = llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, i64}, false);
+  function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "stage_" + std::to_string(number), module);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  rank = function->getArg(0);
+  arena = function->getArg(1);
+  micro = function->getArg(2);
+  b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
+  b.SetCurrentDebugLocation({});
+  if (unit) {
+    llvm::DISubroutineType *signature = debug.createSubroutineType(debug.getOrCreateTypeArray({}));
+    subprogram = debug.createFunction(unit->getFile(), function->getName(), function->getName(), unit->getFile(), 0, signature,
+                                      0, llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
+    function->setSubprogram(subprogram);
+  }
+  setPlace(stage.owner);
+  storeCounters(stage.owner);
+  for (Operation *op : stage.operations)
+    if (failed(emitOperation(op)))
+      return nullptr;
+  b.CreateRetVoid();
+  return function;
+}

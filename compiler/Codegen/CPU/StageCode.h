@@ -1,0 +1,63 @@
+//===- StageCode.h - Stage functions in LLVM IR ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A stage function is straight-line: it calls kernels and the runtime with
+// addresses in the arena. Descriptors of products and attention are constant
+// data, since the runtime keeps plans by their address.
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_CODEGEN_CPU_STAGECODE_H
+#define PTLC_CODEGEN_CPU_STAGECODE_H
+
+#include "compiler/Codegen/CPU/Library.h"
+#include "compiler/Codegen/CPU/RowKernels.h"
+#include "compiler/Codegen/Schedule.h"
+#include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace ptlc::cpu {
+
+class StageCode {
+public:
+  StageCode(mlir::ModuleOp source, llvm::Module &target, RowKernels &kernels, const Places &places, bool debugInfo);
+
+  /// Emits the function of one stage; null after an error.
+  llvm::Function *emit(const codegen::StageFunction &stage, unsigned number);
+  void finish() { debug.finalize(); }
+
+private:
+  mlir::LogicalResult emitOperation(mlir::Operation *op);
+  mlir::LogicalResult emitKernel(rt::KernelOp kernel);
+  mlir::LogicalResult emitGemm(rt::KernelOp kernel);
+  mlir::LogicalResult emitAttention(rt::KernelOp kernel);
+  mlir::LogicalResult emitNorm(ptl::GlobalNormOp op);
+  void emitLaunch(const KernelCall &call);
+  void storeCounters(mlir::func::FuncOp function);
+
+  llvm::Value *address(const Place &place);
+  llvm::Value *scalar(const kernel::ScalarSource &source);
+  llvm::Value *cutScalar(const kernel::ScalarSource &source);
+  llvm::Value *fieldOfRank(unsigned offset, llvm::Type *type);
+  llvm::Value *isLaterPiece();
+  llvm::Constant *constant(llvm::Constant *value, llvm::StringRef name);
+  llvm::Constant *numbers(llvm::ArrayRef<int64_t> values);
+  llvm::FunctionCallee declare(llvm::StringRef name, llvm::ArrayRef<llvm::Type *> parameters);
+  void setPlace(mlir::Operation *op);
+
+  mlir::ModuleOp source;
+  llvm::Module &module;
+  RowKernels &kernels;
+  const Places &places;
+  llvm::IRBuilder<> b;
+  llvm::DIBuilder debug;
+  llvm::DICompileUnit *unit = nullptr;
+  llvm::DISubprogram *subprogram = nullptr;
+  llvm::Type *pointer, *i32, *i64;
+  llvm::Function *function = nullptr;
+  llvm::Value *rank = nullptr, *arena = nullptr, *micro = nullptr;
+  unsigned collectives = 0;
+};
+
+} // namespace ptlc::cpu
+
+#endif // PTLC_CODEGEN_CPU_STAGECODE_H

@@ -1,0 +1,402 @@
+//===- Metadata.cpp - What the runtime reads about a program --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything comes from attributes: roles and paths of arguments, the train
+// block, buffers. Dictionaries that the importer made for the runtime pass
+// through as they are.
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Metadata.h"
+
+#include "compiler/Analysis/Kernel/BuildGraph.h"
+#include "compiler/Codegen/Places.h"
+#include "compiler/Support/Location.h"
+#include "dialects/Rt/Rt.h"
+#include "dialects/Spmd/Spmd.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::codegen;
+namespace json = llvm::json;
+
+/// Numbers, strings, lists and dictionaries of attributes as JSON.
+static json::Value toJson(Attribute attribute) {
+  if (auto text = dyn_cast<StringAttr>(attribute))
+    return text.getValue().str();
+  if (auto flag = dyn_cast<BoolAttr>(attribute))
+    return flag.getValue();
+  if (auto number = dyn_cast<IntegerAttr>(attribute))
+    return number.getInt();
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  if (auto list = dyn_cast<ArrayAttr>(attribute)) {
+    json::Array array;
+    for (Attribute element : list)
+      array.push_back(toJson(element));
+    return array;
+  }
+  json::Object object;
+  if (auto dictionary = dyn_cast<DictionaryAttr>(attribute))
+    for (NamedAttribute entry : dictionary)
+      object[entry.getName().getValue()] = toJson(entry.getValue());
+  return object;
+}
+
+namespace {
+class Writer {
+public:
+  Writer(ModuleOp module, const Schedule &schedule, const TargetOptions &options)
+      : module(module), schedule(schedule), options(options), places(module) {
+    train = module->getAttrOfType<DictionaryAttr>("ptl.train");
+    if (!train)
+      train = DictionaryAttr::get(module.getContext());
+    step = module.lookupSymbol<func::FuncOp>("step");
+  }
+  std::string write();
+
+private:
+  StringRef argument(func::FuncOp function, unsigned index, StringRef name) const {
+    auto attribute = function.getArgAttrOfType<StringAttr>(index, name);
+    return attribute ? attribute.getValue() : StringRef();
+  }
+  json::Object layout(Value value) const;
+  json::Array sharding(func::FuncOp function, unsigned index) const;
+  Type globalType(func::FuncOp function, unsigned index) const;
+  void describeType(json::Object &object, func::FuncOp function, unsigned index) const;
+  json::Array mesh() const;
+  void collectGradients();
+  json::Array weights();
+  json::Array fields(func::FuncOp function, DictionaryAttr data) const;
+  json::Object data(func::FuncOp function, DictionaryAttr data) const;
+  json::Array hypers() const;
+  json::Array optimizers() const;
+  json::Object outputs(func::FuncOp function) const;
+  json::Array collectives() const;
+  void addForward(json::Object &root) const;
+  int64_t integer(DictionaryAttr dictionary, StringRef name, int64_t otherwise) const {
+    auto attribute = dictionary.getAs<IntegerAttr>(name);
+    return attribute ? attribute.getInt() : otherwise;
+  }
+
+  ModuleOp module;
+  const Schedule &schedule;
+  const TargetOptions &options;
+  Places places;
+  DictionaryAttr train;
+  mutable func::FuncOp step;
+  llvm::StringMap<Value> gradients;          ///< by path of the weight
+  llvm::StringMap<unsigned> weightNumbers; ///< by path
+};
+} // namespace
+
+json::Object Writer::layout(Value value) const {
+  Place place = places.of(value);
+  return json::Object{{"offset", place.offset}, {"rows", place.layout.rows}, {"cols", place.layout.cols}, {"stride", place.layout.stride}};
+}
+
+Type Writer::globalType(func::FuncOp function, unsigned index) const {
+  auto global = function.getArgAttrOfType<TypeAttr>(index, "spmd.global_type");
+  return global ? global.getValue() : function.getArgumentTypes()[index];
+}
+
+json::Array Writer::sharding(func::FuncOp function, unsigned index) const {
+  json::Array dims;
+  auto sharding = function.getArgAttrOfType<spmd::ShardingAttr>(index, "spmd.sharding");
+  for (int64_t i = 0, rank = cast<RankedTensorType>(function.getArgumentTypes()[index]).getRank(); i < rank; ++i) {
+    json::Array axes;
+    if (sharding)
+      for (StringAttr axis : sharding.getAxes(i))
+        axes.push_back(axis.getValue().str());
+    dims.push_back(std::move(axes));
+  }
+  return dims;
+}
+
+void Writer::describeType(json::Object &object, func::FuncOp function, unsigned index) const {
+  auto type = cast<RankedTensorType>(globalType(function, index));
+  json::Array dims;
+  for (StringAttr name : ptl::getDims(type))
+    dims.push_back(name.getValue().str());
+  object["shape"] = json::Array(type.getShape());
+  object["dims"] = std::move(dims);
+  object["sharding"] = sharding(function, index);
+  object["layout"] = layout(function.getArgument(index));
+}
+
+json::Array Writer::mesh() const {
+  json::Array axes;
+  if (spmd::MeshOp mesh = spmd::findMesh(module))
+    for (spmd::AxisAttr axis : mesh.getAxisRange())
+      axes.push_back(json::Object{{"name", axis.getName().getValue().str()}, {"size", axis.getSize()}});
+  return axes;
+}
+
+void Writer::collectGradients() {
+  step.walk([&](ptl::OptimizeOp op) {
+    auto kernel = op->getParentOfType<rt::KernelOp>();
+    for (auto [name, gradient] : llvm::zip_equal(op.getNames().getAsRange<StringAttr>(), op.getGrads()))
+      if (auto argument = dyn_cast<BlockArgument>(gradient); argument && kernel)
+        gradients[name.getValue()] = kernel.getInputs()[argument.getArgNumber()];
+  });
+}
+
+json::Array Writer::weights() {
+  json::Array list;
+  llvm::StringMap<json::Array> states;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    if (argument(step, i, "ptl.role") != "state")
+      continue;
+    auto [path, name] = argument(step, i, "ptl.path").rsplit('#');
+    states[path].push_back(json::Object{{"name", name.str()}, {"layout", layout(step.getArgument(i))}});
+  }
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    if (argument(step, i, "ptl.role") != "weight")
+      continue;
+    StringRef path = argument(step, i, "ptl.path");
+    weightNumbers[path] = list.size();
+    json::Object weight{{"path", path.str()}, {"frozen", bool(step.getArgAttr(i, "ptl.frozen"))}};
+    describeType(weight, step, i);
+    json::Array arguments;
+    json::Object init{{"kind", "zeros"}};
+    if (auto attribute = step.getArgAttrOfType<DictionaryAttr>(i, "ptl.init")) {
+      init["kind"] = toJson(attribute.get("kind"));
+      arguments.push_back(toJson(attribute.get("a")));
+      arguments.push_back(toJson(attribute.get("b")));
+    }
+    init["args"] = std::move(arguments);
+    weight["init"] = std::move(init);
+    if (Value gradient = gradients.lookup(path))
+      weight["grad"] = layout(gradient);
+    auto own = states.find(path);
+    weight["states"] = own == states.end() ? json::Array() : std::move(own->second);
+    list.push_back(std::move(weight));
+  }
+  return list;
+}
+
+json::Array Writer::fields(func::FuncOp function, DictionaryAttr data) const {
+  json::Array list;
+  llvm::StringMap<std::string> files;
+  if (auto all = data ? data.getAs<ArrayAttr>("files") : ArrayAttr())
+    for (auto file : all.getAsRange<DictionaryAttr>())
+      files[file.getAs<StringAttr>("field").getValue()] = file.getAs<StringAttr>("file").getValue().str();
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    if (argument(function, i, "ptl.role") != "data")
+      continue;
+    StringRef name = argument(function, i, "ptl.path");
+    kernel::Elem elem = kernel::elementOf(function.getArgumentTypes()[i]);
+    const char *type = elem == kernel::Elem::F32 ? "f32" : elem == kernel::Elem::I1 ? "i1" : "i32";
+    json::Object field{{"name", name.str()}, {"file", files.lookup(name)}, {"type", type}};
+    describeType(field, function, i);
+    auto limit = function.getArgAttrOfType<IntegerAttr>(i, "ptl.limit");
+    field["limit"] = limit ? limit.getInt() : 0;
+    if (auto ignore = function.getArgAttrOfType<IntegerAttr>(i, "ptl.ignore"))
+      field["ignore"] = ignore.getInt();
+    list.push_back(std::move(field));
+  }
+  return list;
+}
+
+json::Object Writer::data(func::FuncOp function, DictionaryAttr data) const {
+  json::Object object;
+  json::Array files;
+  if (data) {
+    for (StringRef name : {"kind", "shuffle", "tail", "line"})
+      if (Attribute value = data.get(name))
+        object[name] = toJson(value);
+    if (auto all = data.getAs<ArrayAttr>("files"))
+      for (auto file : all.getAsRange<DictionaryAttr>())
+        files.push_back(file.getAs<StringAttr>("file").getValue().str());
+  }
+  object["files"] = std::move(files);
+  object["fields"] = fields(function, data);
+  return object;
+}
+
+/// Hyper-parameters are called "lr" or "opt1.beta1": the optimizer's number and its argument.
+json::Array Writer::hypers() const {
+  json::Array list;
+  auto optimizers = train.getAs<ArrayAttr>("optimizers");
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    if (argument(step, i, "ptl.role") != "hyper")
+      continue;
+    StringRef name = argument(step, i, "ptl.path"), rest = name;
+    unsigned group = 0;
+    if (rest.consume_front("opt") && !rest.consumeInteger(10, group) && rest.consume_front("."))
+      name = rest;
+    Attribute value = step.getArgAttr(i, "ptl.value");
+    if (!value && optimizers && group < optimizers.size())
+      value = cast<DictionaryAttr>(optimizers[group]).get(name);
+    if (!value)
+      value = train.get(name);
+    list.push_back(json::Object{{"name", name.str()},
+                                {"group", int64_t(group)},
+                                {"value", value ? toJson(value) : json::Value(0.0)},
+                                {"offset", places.of(step.getArgument(i)).offset},
+                                {"scheduled", name == "lr"}});
+  }
+  return list;
+}
+
+json::Array Writer::optimizers() const {
+  json::Array list;
+  if (auto all = train.getAs<ArrayAttr>("optimizers"))
+    for (auto optimizer : all.getAsRange<DictionaryAttr>()) {
+      json::Object object, arguments;
+      json::Array numbers;
+      for (NamedAttribute entry : optimizer) {
+        StringRef name = entry.getName().getValue();
+        if (name == "kind")
+          object["kind"] = toJson(entry.getValue());
+        else if (name == "weights")
+          for (auto path : cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>())
+            numbers.push_back(int64_t(weightNumbers.lookup(path.getValue())));
+        else if (name != "line")
+          arguments[name] = toJson(entry.getValue());
+      }
+      object["args"] = std::move(arguments);
+      object["weights"] = std::move(numbers);
+      list.push_back(std::move(object));
+    }
+  return list;
+}
+
+json::Object Writer::outputs(func::FuncOp function) const {
+  json::Object object;
+  json::Array metrics;
+  Operation *end = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    auto role = function.getResultAttrOfType<StringAttr>(i, "ptl.role");
+    if (!role || cast<RankedTensorType>(value.getType()).getRank())
+      continue;
+    int64_t offset = places.of(value).offset;
+    auto path = function.getResultAttrOfType<StringAttr>(i, "ptl.path");
+    if (role == "metric")
+      metrics.push_back(json::Object{{"name", path ? path.getValue().str() : ""}, {"offset", offset}});
+    else
+      object[role.getValue()] = offset;
+  }
+  object["metrics"] = std::move(metrics);
+  return object;
+}
+
+json::Array Writer::collectives() const {
+  json::Array list;
+  llvm::SmallPtrSet<Operation *, 8> perPiece;
+  llvm::DenseMap<Operation *, int64_t> times;
+  for (const StageFunction &function : schedule.functions)
+    for (Operation *op : function.operations)
+      times[op] = function.pieces;
+  for (Operation *op : schedule.collectives) {
+    auto reduce = dyn_cast<spmd::AllReduceOp>(op);
+    if (!reduce)
+      continue;
+    json::Array axes, segments;
+    int64_t elements = 0, ranks = 1;
+    for (StringAttr axis : reduce.getAxes().getNames()) {
+      axes.push_back(axis.getValue().str());
+      ranks *= spmd::findMesh(module).getAxisSize(axis).value_or(1);
+    }
+    for (Value output : reduce.getOutputs()) {
+      segments.push_back(layout(output));
+      elements += cast<RankedTensorType>(output.getType()).getNumElements();
+    }
+    static constexpr const char *kFolds[] = {"sum", "max", "min"};
+    list.push_back(json::Object{{"kind", "all_reduce"},
+                                {"reduce", kFolds[unsigned(reduce.getKind())]},
+                                {"axes", std::move(axes)},
+                                {"segments", std::move(segments)},
+                                {"elements", elements},
+                                {"bytes", 2 * 4 * elements * (ranks - 1) / ranks},
+                                {"times", times.lookup(op)},
+                                {"line", lineOf(op->getLoc())},
+                                {"reason", reduce.getReason().value_or("").str()}});
+  }
+  return list;
+}
+
+void Writer::addForward(json::Object &root) const {
+  auto evals = train.getAs<ArrayAttr>("evals");
+  if (schedule.eval && evals && !evals.empty()) {
+    func::FuncOp function = schedule.functions[*schedule.eval].owner;
+    auto first = cast<DictionaryAttr>(evals[0]);
+    json::Object eval = data(function, first.getAs<DictionaryAttr>("data"));
+    eval["every"] = integer(first, "every", 0);
+    eval["batches"] = integer(first, "batches", 0);
+    eval["function"] = int64_t(*schedule.eval);
+    eval["outputs"] = outputs(function);
+    root["eval"] = std::move(eval);
+  }
+  if (!schedule.sample)
+    return;
+  func::FuncOp function = schedule.functions[*schedule.sample].owner;
+  json::Object sample{{"function", int64_t(*schedule.sample)}};
+  json::Array inputs = fields(function, {});
+  if (!inputs.empty())
+    sample["field"] = std::move(inputs[0]);
+  Value logits = function.getBody().front().getTerminator()->getOperand(0);
+  auto type = cast<RankedTensorType>(logits.getType());
+  sample["logits"] = layout(logits);
+  sample["vocab"] = type.getRank() ? type.getShape().back() : 1;
+  sample["seq"] = type.getRank() > 1 ? type.getDimSize(type.getRank() - 2) : 1;
+  root["sample"] = std::move(sample);
+}
+
+std::string Writer::write() {
+  json::Object root;
+  auto text = [&](StringRef name) {
+    auto attribute = module->getAttrOfType<StringAttr>(name);
+    return attribute ? attribute.getValue().str() : std::string();
+  };
+  root["model"] = text("ptl.model");
+  root["source"] = text("ptl.source");
+  root["compiler"] = "ptlc 0.1.0";
+  json::Array features;
+  SmallVector<StringRef> parts;
+  StringRef(options.features).split(parts, ',', -1, false);
+  for (StringRef part : parts)
+    if (part.consume_front("+"))
+      features.push_back(part.str());
+  root["target"] = json::Object{{"cpu", options.cpu}, {"features", std::move(features)}};
+  root["mesh"] = mesh();
+  root["arena"] = json::Object{{"bytes", places.arena.total()}, {"persistent", places.arena.persistent}, {"micro", places.arena.micro}, {"scratch", places.arena.scratch}};
+  if (step) {
+    collectGradients();
+    root["weights"] = weights();
+    root["data"] = data(step, train.getAs<DictionaryAttr>("data"));
+    root["hypers"] = hypers();
+    root["outputs"] = outputs(step);
+  }
+  root["batch"] = integer(train, "batch", 1);
+  root["steps"] = integer(train, "steps", 0);
+  root["seed"] = integer(train, "seed", 0);
+  auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan");
+  root["microbatches"] = plan ? integer(plan, "microbatches", 1) : 1;
+  int64_t tokens = 1;
+  if (step)
+    for (unsigned i = 0; i < step.getNumArguments() && tokens == 1; ++i)
+      if (argument(step, i, "ptl.role") == "data") {
+        auto type = cast<RankedTensorType>(globalType(step, i));
+        tokens = std::max<int64_t>(1, type.getNumElements() / integer(train, "batch", 1));
+      }
+  root["tokens_per_sample"] = tokens;
+  root["optimizers"] = optimizers();
+  for (StringRef name : {"schedule", "clip", "on_nonfinite", "checkpoint", "init"})
+    if (Attribute value = train.get(name))
+      root[name] = toJson(value);
+  root["collectives"] = collectives();
+  if (auto memory = module->getAttr("rt.memory"))
+    root["report"] = toJson(memory);
+  addForward(root);
+  return llvm::formatv("{0}", json::Value(std::move(root))).str();
+}
+
+std::string codegen::buildMetadata(ModuleOp module, const Schedule &schedule, const TargetOptions &options) {
+  return Writer(module, schedule, options).write();
+}
+
+std::string codegen::emitMetadata(ModuleOp module, const TargetOptions &options) {
+  return buildMetadata(module, buildSchedule(module), options);
+}

@@ -1,0 +1,59 @@
+//===- Places.cpp - Addresses of values in a rank's arena -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Codegen/Places.h"
+
+#include "compiler/Analysis/Kernel/BuildGraph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::codegen;
+
+Arena::Arena(ModuleOp module) {
+  auto memory = module->getAttrOfType<DictionaryAttr>("rt.memory");
+  auto entry = [&](StringRef name) {
+    auto value = memory ? memory.getAs<IntegerAttr>(name) : IntegerAttr();
+    return value ? value.getInt() : 0;
+  };
+  persistent = entry("persistent");
+  micro = entry("micro");
+  scratch = entry("scratch");
+}
+
+int64_t Arena::begin(rt::MemoryLevel level) const {
+  switch (level) {
+  case rt::MemoryLevel::Persistent:
+    return 0;
+  case rt::MemoryLevel::Micro:
+    return persistent;
+  case rt::MemoryLevel::Scratch:
+    return persistent + micro;
+  }
+  return 0;
+}
+
+Place Places::at(rt::BufferAttr buffer) const {
+  return {arena.begin(buffer.getLevel()) + buffer.getOffset(), 0, {buffer.getRows(), buffer.getCols(), buffer.getStride()}};
+}
+
+Place Places::of(Value value) const {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto buffers = function.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), "rt.buffers");
+    return at(cast<rt::BufferAttr>(buffers[0]));
+  }
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  auto buffers = op->getAttrOfType<ArrayAttr>("rt.buffers");
+  Place place = at(cast<rt::BufferAttr>(buffers[result.getResultNumber()]));
+  if (isa<ptl::ReshapeOp, ptl::StopGradientOp>(op)) {
+    place.microStride = of(op->getOperand(0)).microStride;
+  } else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op)) {
+    int64_t bytes = kernel::byteSize(kernel::elementOf(value.getType()));
+    place.microStride = place.layout.elements() * bytes;
+    if (place.layout.rows == 1)
+      place.microStride = place.layout.cols * bytes;
+  }
+  return place;
+}

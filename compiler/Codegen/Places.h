@@ -1,0 +1,43 @@
+//===- Places.h - Addresses of values in a rank's arena -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_CODEGEN_PLACES_H
+#define PTLC_CODEGEN_PLACES_H
+
+#include "compiler/Analysis/Kernel/Layout.h"
+#include "dialects/Rt/Rt.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace ptlc::codegen {
+
+/// Bytes of the arena's levels.
+struct Arena {
+  explicit Arena(mlir::ModuleOp module);
+  int64_t total() const { return persistent + micro + scratch; }
+  int64_t begin(rt::MemoryLevel level) const;
+
+  int64_t persistent = 0, micro = 0, scratch = 0;
+};
+
+/// Where a value lies: arena + offset + micro-batch * microStride.
+struct Place {
+  int64_t offset = 0;      ///< bytes from the arena's start
+  int64_t microStride = 0; ///< bytes
+  kernel::MatrixLayout layout;
+  bool sameMemory(const Place &other) const { return offset == other.offset && microStride == other.microStride; }
+};
+
+/// Reads the attributes that the memory planner left.
+class Places {
+public:
+  explicit Places(mlir::ModuleOp module) : arena(module) {}
+  Place of(mlir::Value value) const;
+  const Arena arena;
+
+private:
+  Place at(rt::BufferAttr buffer) const;
+};
+
+} // namespace ptlc::codegen
+
+#endif // PTLC_CODEGEN_PLACES_H

@@ -1,0 +1,37 @@
+//===- Schedule.h - A step as stage functions and a table ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_CODEGEN_SCHEDULE_H
+#define PTLC_CODEGEN_SCHEDULE_H
+
+#include "dialects/Ptl/Ptl.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace ptlc::codegen {
+
+/// Values of `enum ptlrt_op`.
+enum class StageOp : uint16_t { Count = 0, Fb = 1, Reduce = 2, Norm = 3, Opt = 4, Eval = 5, Sample = 6 };
+
+/// What one function of the program does.
+struct StageFunction {
+  StageOp op;
+  int64_t pieces = 1; ///< it is called once per micro-batch
+  mlir::func::FuncOp owner;
+  llvm::SmallVector<mlir::Operation *> operations;
+};
+
+struct Schedule {
+  std::vector<StageFunction> functions;
+  unsigned stepFunctions = 0; ///< the first ones make a training step, in order
+  std::optional<unsigned> eval, sample;
+  llvm::SmallVector<mlir::Operation *> collectives; ///< in order; the index of ptlrt_collective
+};
+
+/// Cuts `@step` at its loops over micro-batches and between counting, reducing, the norm and the
+/// update; `@eval` and `@logits` are one function each.
+Schedule buildSchedule(mlir::ModuleOp module);
+
+} // namespace ptlc::codegen
+
+#endif // PTLC_CODEGEN_SCHEDULE_H

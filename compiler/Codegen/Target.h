@@ -1,0 +1,38 @@
+//===- Target.h - From the memory stage to an object file ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The interface of the back ends to the driver. A module of the memory stage
+// becomes one object file that exports `ptlrt_program` (see runtime/doc/ABI.md).
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_CODEGEN_TARGET_H
+#define PTLC_CODEGEN_TARGET_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace ptlc::codegen {
+
+struct TargetOptions {
+  std::string cpu;      ///< as `--target-cpu`; empty: this machine
+  std::string features; ///< "+avx2,+fma"; filled in for this machine
+  unsigned optimization = 3;
+  bool debugInfo = true; ///< line tables that name the .ptl lines
+};
+
+/// Compiles a module of the memory stage. Errors are reported at the operation's location.
+mlir::LogicalResult compileToObject(mlir::ModuleOp module, const TargetOptions &options,
+                                    llvm::SmallVectorImpl<char> &object);
+
+/// The LLVM IR of stage functions and kernels, before optimization, as text.
+mlir::LogicalResult emitLLVM(mlir::ModuleOp module, const TargetOptions &options, std::string &text);
+
+/// PTX of the row kernels, as text.
+mlir::LogicalResult emitPtx(mlir::ModuleOp module, const TargetOptions &options, std::string &text);
+
+/// The metadata of the program (JSON, see runtime/doc/ABI.md), built from the module's attributes.
+std::string emitMetadata(mlir::ModuleOp module, const TargetOptions &options = {});
+
+} // namespace ptlc::codegen
+
+#endif // PTLC_CODEGEN_TARGET_H

@@ -1,0 +1,39 @@
+//===- KernelToLoops.h - Row kernels as loops over memory -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turns the plan of a row kernel into two functions:
+//   @NAME.rows(begin, end, buffer pointers..., run-time scalars...)  the loops
+//   @NAME(begin, end, buffers*, scalars*)                            ptlrt_kernel_fn
+// The first one's pointers are `noalias`, so that LLVM vectorises the innermost
+// loops without checks; hence buffers that coincide must share a slot.
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H
+#define PTLC_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H
+
+#include "compiler/Analysis/Kernel/RowPlan.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace ptlc::kernel {
+
+/// Where a tensor lies: elements between neighbours along each dimension of its type.
+using Strides = llvm::SmallVector<int64_t, 4>;
+
+/// How a kernel meets memory.
+struct Binding {
+  std::vector<Strides> arguments, outputs;
+  std::vector<unsigned> argumentSlots, outputSlots; ///< index into `buffers` of ptlrt_kernel_fn
+  unsigned slots = 0;
+  /// Per output: it is added to what lies there if the last scalar (after the graph's) is not 0.
+  std::vector<bool> accumulates;
+
+  bool accumulatesAny() const { return llvm::is_contained(accumulates, true); }
+  std::string key() const;
+};
+
+/// Emits both functions into `module`.
+void emitRowKernel(mlir::ModuleOp module, llvm::StringRef name, const Graph &graph, const RowPlan &plan,
+                   const Binding &binding, mlir::Location loc);
+
+} // namespace ptlc::kernel
+
+#endif // PTLC_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H

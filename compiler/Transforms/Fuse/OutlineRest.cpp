@@ -1,0 +1,97 @@
+//===- OutlineRest.cpp - Kernels for operations that were not fused -------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Fuse/OutlineRest.h"
+
+#include "compiler/Analysis/Kernel/Outline.h"
+#include "compiler/Transforms/Fuse/RowShape.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace ptlc;
+
+/// Reorders a value; nothing if it has that order.
+static Value reorder(OpBuilder &builder, Location loc, Value value, ArrayRef<StringAttr> order) {
+  if (ptl::getDims(value) == order)
+    return value;
+  SmallVector<int64_t> shape;
+  for (StringAttr name : order)
+    shape.push_back(ptl::getDimSize(value, name));
+  Type type = ptl::getTensorType(shape, ptl::elementType(value), order);
+  return kernel::createCopy(builder, loc, value, type);
+}
+
+/// A contraction that isn't a matrix product for the sake of orders alone: batch dimensions first,
+/// then those of one operand. Copies are cheap against the product.
+static void fixOrder(ptl::DotOp op) {
+  std::string error;
+  if (fuse::isMatrixProduct(op, error))
+    return;
+  SmallVector<StringAttr> batch, left, right, over(op.getOver().getNames());
+  for (StringAttr name : ptl::getDims(op.getResult())) {
+    bool inLeft = ptl::hasDim(op.getLhs(), name), inRight = ptl::hasDim(op.getRhs(), name);
+    (inLeft && inRight ? batch : inLeft ? left : right).push_back(name);
+  }
+  for (StringAttr name : over)
+    if (!ptl::hasDim(op.getLhs(), name) || !ptl::hasDim(op.getRhs(), name))
+      return;
+  auto volume = [&](ArrayRef<StringAttr> names, Value value) {
+    int64_t result = 1;
+    for (StringAttr name : names)
+      result *= ptl::getDimSize(value, name);
+    return result;
+  };
+  if (volume(left, op.getLhs()) == 1 || volume(right, op.getRhs()) == 1 || volume(over, op.getLhs()) == 1)
+    return;
+  auto join = [&](ArrayRef<StringAttr> x, ArrayRef<StringAttr> y) {
+    SmallVector<StringAttr> names(batch);
+    llvm::append_range(names, x);
+    llvm::append_range(names, y);
+    return names;
+  };
+  OpBuilder builder(op);
+  Value lhs = reorder(builder, op.getLoc(), op.getLhs(), join(left, over));
+  Value rhs = reorder(builder, op.getLoc(), op.getRhs(), join(over, right));
+  auto product = ptl::DotOp::create(builder, op.getLoc(), lhs, rhs, over, join(left, right));
+  op.replaceAllUsesWith(reorder(builder, op.getLoc(), product.getResult(), ptl::getDims(op.getResult())));
+  op.erase();
+}
+
+void fuse::expandUnsupported(Operation *function) {
+  function->walk([](Operation *op) {
+    if (!isa<ptl::AttentionOp, ptl::AttentionGradOp>(op) || isRuntimeAttention(op))
+      return;
+    OpBuilder builder(op);
+    op->replaceAllUsesWith(ValueRange(cast<ExpandInterface>(op).expand(builder)));
+    op->erase();
+  });
+  function->walk([](ptl::DotOp op) { fixOrder(op); });
+}
+
+static void outlineAlone(Operation *op) {
+  std::string error;
+  if (auto dot = dyn_cast<ptl::DotOp>(op); dot && fuse::isMatrixProduct(dot, error))
+    kernel::outline(op, rt::KernelKind::Matmul, {});
+  else if (isa<ptl::AttentionOp, ptl::AttentionGradOp>(op))
+    kernel::outline(op, rt::KernelKind::Attention, {});
+  else if (isa<ptl::OptimizeOp>(op))
+    kernel::outline(op, rt::KernelKind::Flat, {});
+  else
+    kernel::outline(op, rt::KernelKind::Rows, fuse::iterateAlone(op));
+}
+
+void fuse::outlineRest(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (!staysOutside(&op) && !kernel::isFree(&op))
+      outlineAlone(&op);
+  // Users first, so that chains of free operations vanish; what is left is read outside of kernels.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (kernel::isFree(&op) && op.use_empty())
+      op.erase();
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (kernel::isFree(&op))
+      outlineAlone(&op);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (!op.hasTrait<OpTrait::IsTerminator>() && isOpTriviallyDead(&op))
+      op.erase();
+}

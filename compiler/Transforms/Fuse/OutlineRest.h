@@ -1,0 +1,21 @@
+//===- OutlineRest.h - Kernels for operations that were not fused ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_TRANSFORMS_FUSE_OUTLINEREST_H
+#define PTLC_TRANSFORMS_FUSE_OUTLINEREST_H
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+
+namespace ptlc::fuse {
+
+/// Replaces attention that the runtime lacks by its expansion, and gives operands and results of
+/// contractions an order of dimensions that a matrix product can use.
+void expandUnsupported(mlir::Operation *function);
+
+/// Outlines each operation of `block` that isn't in a kernel yet; erases free operations nobody needs.
+void outlineRest(mlir::Block &block);
+
+} // namespace ptlc::fuse
+
+#endif // PTLC_TRANSFORMS_FUSE_OUTLINEREST_H

@@ -1,0 +1,222 @@
+//===- PlanBuffers.cpp - Offsets in the arena -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The persistent part begins with the optimizers' groups: the weights of a group
+// behind each other, then their gradients in the same order, then each kind of
+// state. So one flat kernel updates a whole group; padding between them is
+// updated, too, and stays harmless. Then come data, scalars and what stage
+// functions hand on. The micro part holds one function's values at a time, so it
+// is as large as the largest needs.
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Memory/InsertCopies.h"
+#include "compiler/Transforms/Memory/Passes.h"
+#include "compiler/Transforms/Memory/Storage.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace ptlc::memory {
+#define GEN_PASS_DEF_PLANBUFFERS
+#include "compiler/Transforms/Memory/Passes.h.inc"
+} // namespace ptlc::memory
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::memory;
+
+static constexpr int64_t kBucketAlign = 4096;
+
+namespace {
+/// Totals of the report, in bytes.
+struct Totals {
+  int64_t weights = 0, gradients = 0, states = 0, data = 0;
+};
+
+class Planner {
+public:
+  explicit Planner(ModuleOp module) : module(module), layouts(module) {}
+  LogicalResult run();
+
+private:
+  LogicalResult planFunction(func::FuncOp function, bool isStep);
+  void placeBuckets(func::FuncOp function, StorageMap &map);
+  bool placeBucket(rt::KernelOp kernel, StorageMap &map);
+  void placeArguments(func::FuncOp function, StorageMap &map, bool isStep);
+  void place(Storage &storage);
+  void annotate(func::FuncOp function, StorageMap &map);
+  Attribute buffer(Value value, StorageMap &map);
+
+  ModuleOp module;
+  Layouts layouts;
+  llvm::StringMap<int64_t> weightOffsets; ///< by path
+  int64_t persistent = 0, micro = 0;
+  Totals totals;
+};
+} // namespace
+
+void Planner::place(Storage &storage) {
+  if (storage.offset)
+    return;
+  storage.offset = persistent;
+  persistent += storage.bytes;
+}
+
+/// The values of one kernel that must lie in parallel: weights, gradients, each kind of state.
+static SmallVector<SmallVector<Value>> areasOf(rt::KernelOp kernel) {
+  SmallVector<SmallVector<Value>> areas;
+  auto optimize = dyn_cast<ptl::OptimizeOp>(kernel.getBody().front().front());
+  if (!optimize)
+    return areas;
+  auto outer = [&](ValueRange values) {
+    SmallVector<Value> result;
+    for (Value value : values)
+      if (auto argument = dyn_cast<BlockArgument>(value))
+        result.push_back(kernel.getInputs()[argument.getArgNumber()]);
+    areas.push_back(result);
+  };
+  unsigned count = optimize.getWeights().size();
+  outer(optimize.getWeights());
+  outer(optimize.getGrads());
+  for (unsigned i = 0; i < optimize.getStates().size(); i += count)
+    outer(optimize.getStates().slice(i, count));
+  return areas;
+}
+
+/// Places a group; false if two of its values share memory, so that it can't be one bucket.
+bool Planner::placeBucket(rt::KernelOp kernel, StorageMap &map) {
+  SmallVector<SmallVector<Value>> areas = areasOf(kernel);
+  llvm::SetVector<unsigned> ids;
+  size_t count = 0;
+  for (const SmallVector<Value> &area : areas)
+    for (Value value : area) {
+      const Storage &storage = map.of(value);
+      if (storage.offset || storage.level != rt::MemoryLevel::Persistent || !cast<RankedTensorType>(value.getType()).getElementType().isF32())
+        return false;
+      ids.insert(map.idOf(value));
+      ++count;
+    }
+  if (areas.empty() || ids.size() != count || count != areas.size() * areas.front().size())
+    return false;
+  int64_t bytes = 0;
+  for (const SmallVector<Value> &area : areas) {
+    persistent = llvm::alignTo(persistent, kBucketAlign);
+    int64_t begin = persistent;
+    for (Value value : area)
+      place(map.of(value));
+    persistent = llvm::alignTo(persistent, kBucketAlign);
+    bytes = persistent - begin;
+  }
+  kernel->setAttr("rt.bucket", IntegerAttr::get(IntegerType::get(module.getContext(), 64), bytes / 4));
+  return true;
+}
+
+void Planner::placeBuckets(func::FuncOp function, StorageMap &map) {
+  function.walk([&](rt::KernelOp kernel) {
+    if (kernel.getKind() != rt::KernelKind::Flat)
+      return;
+    placeBucket(kernel, map);
+    for (auto [number, area] : llvm::enumerate(areasOf(kernel)))
+      for (Value value : area)
+        (number == 0 ? totals.weights : number == 1 ? totals.gradients : totals.states) += map.of(value).bytes;
+  });
+}
+
+void Planner::placeArguments(func::FuncOp function, StorageMap &map, bool isStep) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto text = [&](StringRef name) {
+      auto attribute = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), name);
+      return attribute ? attribute.getValue() : StringRef();
+    };
+    Storage &storage = map.of(argument);
+    if (text("ptl.role") == "weight") {
+      auto [it, isNew] = weightOffsets.try_emplace(text("ptl.path"), 0);
+      if (isNew) {
+        if (!storage.offset && isStep)
+          totals.weights += storage.bytes;
+        place(storage);
+        it->second = *storage.offset;
+      }
+      storage.offset = it->second;
+      continue;
+    }
+    if (text("ptl.role") == "data" && isStep)
+      totals.data += storage.bytes;
+    place(storage);
+  }
+}
+
+LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
+  if (failed(insertCopies(function, layouts)))
+    return failure();
+  StorageMap map(layouts);
+  // What lives across a loop must not lie where its body works.
+  bool loops = !function.getBody().getOps<ptl::AccumulateOp>().empty();
+  if (failed(map.build(function, isStep || loops)))
+    return failure();
+  placeBuckets(function, map);
+  placeArguments(function, map, isStep);
+  llvm::MapVector<Block *, SmallVector<unsigned>> blocks;
+  for (unsigned id : map.roots()) {
+    Storage &storage = map[id];
+    if (storage.level == rt::MemoryLevel::Persistent)
+      place(storage);
+    else
+      blocks[storage.block].push_back(id);
+  }
+  for (auto &[block, ids] : blocks)
+    micro = std::max(micro, placeByLifetime(map, ids));
+  annotate(function, map);
+  return success();
+}
+
+Attribute Planner::buffer(Value value, StorageMap &map) {
+  kernel::MatrixLayout layout = layouts.of(value.getType());
+  const Storage &storage = map.of(value);
+  return rt::BufferAttr::get(module.getContext(), storage.level, *storage.offset, layout.rows, layout.cols, layout.stride);
+}
+
+void Planner::annotate(func::FuncOp function, StorageMap &map) {
+  Builder builder(module.getContext());
+  for (BlockArgument argument : function.getArguments())
+    function.setArgAttr(argument.getArgNumber(), "rt.buffers", builder.getArrayAttr(buffer(argument, map)));
+  function.walk([&](Operation *op) {
+    if (!op->getNumResults() || !map.has(op->getResult(0)))
+      return;
+    SmallVector<Attribute> buffers;
+    for (Value result : op->getResults())
+      buffers.push_back(buffer(result, map));
+    op->setAttr("rt.buffers", builder.getArrayAttr(buffers));
+  });
+}
+
+LogicalResult Planner::run() {
+  // The training step first: the others use its weights.
+  SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+  auto isStep = [](func::FuncOp function) { return function.getName() == "step"; };
+  auto step = llvm::find_if(functions, isStep);
+  if (step != functions.end())
+    std::rotate(functions.begin(), step, step + 1);
+  for (func::FuncOp function : functions)
+    if (failed(planFunction(function, isStep(function))))
+      return failure();
+  persistent = llvm::alignTo(persistent, kBucketAlign);
+  micro = llvm::alignTo(micro, kBucketAlign);
+  Builder builder(module.getContext());
+  auto entry = [&](StringRef name, int64_t value) { return builder.getNamedAttr(name, builder.getI64IntegerAttr(value)); };
+  module->setAttr("rt.memory",
+                  builder.getDictionaryAttr({entry("persistent", persistent), entry("micro", micro), entry("scratch", 0),
+                                             entry("weights", totals.weights), entry("gradients", totals.gradients),
+                                             entry("states", totals.states), entry("data", totals.data),
+                                             entry("total", persistent + micro)}));
+  return success();
+}
+
+namespace {
+struct PlanBuffers : memory::impl::PlanBuffersBase<PlanBuffers> {
+  void runOnOperation() override {
+    if (failed(Planner(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,201 @@
+//===- Storage.cpp - Which values share memory, and for how long ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Views and operations that work in place by definition (optimizers, all_reduce)
+// are joined first; then lifetimes are known, and kernels may take the place of
+// an operand that dies in them.
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Memory/Storage.h"
+
+#include "compiler/Analysis/Kernel/BuildGraph.h"
+#include "compiler/Analysis/Kernel/RowPlan.h"
+#include "compiler/Transforms/Memory/InsertCopies.h"
+#include "dialects/Spmd/Spmd.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::memory;
+
+static constexpr int64_t kAlign = 64;
+
+unsigned StorageMap::find(unsigned id) const {
+  while (parents[id] != id)
+    id = parents[id];
+  return id;
+}
+
+void StorageMap::create(Value value, rt::MemoryLevel level, unsigned position) {
+  ids[value] = storages.size();
+  parents.push_back(storages.size());
+  Storage storage;
+  storage.bytes = llvm::alignTo(layouts.bytes(value.getType()), kAlign);
+  storage.level = level;
+  storage.first = storage.last = position;
+  storage.block = value.getParentBlock();
+  storages.push_back(storage);
+  order.push_back(value);
+}
+
+void StorageMap::join(unsigned id, unsigned into) {
+  id = find(id);
+  into = find(into);
+  if (id == into)
+    return;
+  Storage &target = storages[into];
+  const Storage &source = storages[id];
+  if (target.block == source.block) {
+    target.first = std::min(target.first, source.first);
+    target.last = std::max(target.last, source.last);
+  }
+  target.bytes = std::max(target.bytes, source.bytes);
+  target.pinned |= source.pinned;
+  parents[id] = into;
+}
+
+SmallVector<unsigned> StorageMap::roots() {
+  SmallVector<unsigned> result;
+  for (unsigned i = 0; i < parents.size(); ++i)
+    if (parents[i] == i)
+      result.push_back(i);
+  return result;
+}
+
+LogicalResult StorageMap::build(func::FuncOp function, bool persistentBody) {
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    create(argument, rt::MemoryLevel::Persistent, 0);
+    storages.back().argument = storages.back().pinned = true;
+  }
+  return buildBlock(block, persistentBody ? rt::MemoryLevel::Persistent : rt::MemoryLevel::Micro);
+}
+
+LogicalResult StorageMap::buildBlock(Block &block, rt::MemoryLevel level) {
+  unsigned position = 1;
+  for (Operation &op : block) {
+    positions[&op] = position++;
+    for (Value result : op.getResults())
+      create(result, level, positions[&op]);
+    if (auto accumulate = dyn_cast<ptl::AccumulateOp>(op))
+      if (failed(buildBlock(*accumulate.getPiece().getParentBlock(), rt::MemoryLevel::Micro)))
+        return failure();
+  }
+  for (Operation &op : block)
+    if (failed(aliasOperation(&op)))
+      return failure();
+  setLastUses(block);
+  for (Operation &op : block)
+    if (auto kernel = dyn_cast<rt::KernelOp>(op); kernel && kernel.getKind() == rt::KernelKind::Rows)
+      reuseOperands(kernel, positions[&op]);
+  return success();
+}
+
+LogicalResult StorageMap::aliasOperation(Operation *op) {
+  if (isa<ptl::ReshapeOp, ptl::StopGradientOp>(op)) {
+    join(ids.lookup(op->getResult(0)), ids.lookup(op->getOperand(0)));
+  } else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op)) {
+    if (ptl::getDims(piece.getX()).front() != piece.getDimAttr())
+      return op->emitOpError("needs '") << piece.getDim() << "' as the first dimension of the field";
+    if (ptl::getDimSize(piece.getX(), piece.getDim()) !=
+        ptl::getDimSize(piece.getResult(), piece.getDim()) * int64_t(piece.getPieces()))
+      return op->emitOpError("needs a field that is padded to whole pieces");
+    join(ids.lookup(piece.getResult()), ids.lookup(piece.getX()));
+  } else if (auto reduce = dyn_cast<spmd::AllReduceOp>(op)) {
+    for (auto [input, output] : llvm::zip_equal(reduce.getInputs(), reduce.getOutputs()))
+      join(ids.lookup(output), ids.lookup(input));
+  } else if (auto kernel = dyn_cast<rt::KernelOp>(op); kernel && kernel.getKind() == rt::KernelKind::Flat) {
+    return aliasOptimizer(kernel);
+  } else if (auto yield = dyn_cast<ptl::YieldOp>(op)) {
+    for (auto [value, sum] : llvm::zip_equal(yield.getValues(), op->getParentOp()->getResults())) {
+      join(ids.lookup(value), ids.lookup(sum));
+      of(sum).pinned = true;
+    }
+  }
+  return success();
+}
+
+/// New weights and states take the place of the old ones.
+LogicalResult StorageMap::aliasOptimizer(rt::KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  for (auto [number, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
+    auto result = dyn_cast<OpResult>(value);
+    auto optimize = result ? dyn_cast<ptl::OptimizeOp>(result.getOwner()) : ptl::OptimizeOp();
+    if (!optimize)
+      return kernel.emitOpError("of kind flat must return what an optimizer makes");
+    unsigned index = result.getResultNumber(), weights = optimize.getWeights().size();
+    Value old = index < weights ? optimize.getWeights()[index] : optimize.getStates()[index - weights];
+    auto argument = dyn_cast<BlockArgument>(old);
+    if (!argument)
+      return kernel.emitOpError("must update its operands in place");
+    join(ids.lookup(kernel.getResult(number)), ids.lookup(kernel.getInputs()[argument.getArgNumber()]));
+  }
+  return success();
+}
+
+void StorageMap::setLastUses(Block &block) {
+  for (Operation &op : block)
+    op.walk([&](Operation *user) {
+      for (Value operand : user->getOperands())
+        if (ids.contains(operand)) {
+          Storage &storage = of(operand);
+          if (storage.block == &block)
+            storage.last = std::max(storage.last, positions[&op]);
+        }
+    });
+}
+
+void StorageMap::reuseOperands(rt::KernelOp kernel, unsigned position) {
+  auto graph = kernel::buildGraph(kernel.getBody().front(), kernel.getIterate().getNames());
+  if (failed(graph))
+    return;
+  std::string error;
+  std::optional<kernel::RowPlan> plan = kernel::RowPlan::create(*graph, error);
+  if (!plan)
+    return;
+  auto added = kernel->getAttrOfType<DenseBoolArrayAttr>(kAccumulate);
+  for (auto [number, result] : llvm::enumerate(kernel.getOutputs())) {
+    if (added && added[number])
+      continue;
+    for (auto [index, input] : llvm::enumerate(kernel.getInputs())) {
+      Storage &operand = of(input), &own = of(result);
+      bool dies = operand.block == kernel->getBlock() && operand.last == position && !operand.argument &&
+                  !operand.pinned && idOf(input) != idOf(result);
+      // Another operand in the same memory would be overwritten, too.
+      bool taken = llvm::any_of(kernel.getOutputs(), [&](Value other) { return idOf(other) == idOf(input); });
+      unsigned readers = llvm::count_if(kernel.getInputs(), [&](Value other) { return idOf(other) == idOf(input); });
+      if (!dies || taken || readers != 1 || operand.bytes != own.bytes || !(layouts.of(input.getType()) == layouts.of(result.getType())) ||
+          !plan->mayOverwrite(index, number))
+        continue;
+      // A storage whose offset others fix keeps its identity.
+      own.pinned ? join(idOf(input), idOf(result)) : join(idOf(result), idOf(input));
+      break;
+    }
+  }
+}
+
+int64_t memory::placeByLifetime(StorageMap &map, ArrayRef<unsigned> ids) {
+  SmallVector<unsigned> order(ids);
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    return std::tuple(-map[a].bytes, map[a].first, a) < std::tuple(-map[b].bytes, map[b].first, b);
+  });
+  SmallVector<unsigned> placed;
+  int64_t end = 0;
+  for (unsigned id : order) {
+    Storage &storage = map[id];
+    int64_t offset = 0;
+    // `placed` is sorted by offset: the first gap that is large enough is the lowest.
+    for (unsigned other : placed) {
+      const Storage &taken = map[other];
+      if (taken.first > storage.last || storage.first > taken.last)
+        continue;
+      if (*taken.offset - offset >= storage.bytes)
+        break;
+      offset = std::max(offset, *taken.offset + taken.bytes);
+    }
+    storage.offset = offset;
+    end = std::max(end, offset + storage.bytes);
+    auto behind = llvm::upper_bound(placed, offset, [&](int64_t at, unsigned other) { return at < *map[other].offset; });
+    placed.insert(behind, id);
+  }
+  return end;
+}

@@ -1,0 +1,68 @@
+//===- Storage.h - Which values share memory, and for how long ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A storage is memory for one or more values: a value, its views, and the
+// results that kernels write over it when it is no longer needed. Storages of
+// the function's own block are persistent, since the next stage function, the
+// runtime or the next step reads them; those of a loop body or of a forward
+// function live from the operation that makes them to the last that reads them.
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_TRANSFORMS_MEMORY_STORAGE_H
+#define PTLC_TRANSFORMS_MEMORY_STORAGE_H
+
+#include "compiler/Transforms/Memory/Layouts.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace ptlc::memory {
+
+struct Storage {
+  int64_t bytes = 0;
+  rt::MemoryLevel level = rt::MemoryLevel::Micro;
+  bool argument = false; ///< of the function: nothing else may be written to it
+  bool pinned = false;   ///< a result of the block: its memory outlives it
+  unsigned first = 0, last = 0; ///< operations of the block
+  std::optional<int64_t> offset;
+  mlir::Block *block = nullptr;
+};
+
+class StorageMap {
+public:
+  explicit StorageMap(const Layouts &layouts) : layouts(layouts) {}
+
+  /// Finds the storages of a function. Values of its own block are persistent if `persistentBody`;
+  /// arguments always are.
+  mlir::LogicalResult build(mlir::func::FuncOp function, bool persistentBody);
+
+  Storage &of(mlir::Value value) { return storages[find(ids.lookup(value))]; }
+  unsigned idOf(mlir::Value value) { return find(ids.lookup(value)); }
+  bool has(mlir::Value value) const { return ids.contains(value); }
+  Storage &operator[](unsigned id) { return storages[id]; }
+  /// The storages that are not part of others, in order of creation.
+  llvm::SmallVector<unsigned> roots();
+  /// All values with a place, in order.
+  llvm::ArrayRef<mlir::Value> values() const { return order; }
+
+private:
+  mlir::LogicalResult buildBlock(mlir::Block &block, rt::MemoryLevel level);
+  void create(mlir::Value value, rt::MemoryLevel level, unsigned position);
+  void join(unsigned id, unsigned into);
+  unsigned find(unsigned id) const;
+  mlir::LogicalResult aliasOperation(mlir::Operation *op);
+  void reuseOperands(rt::KernelOp kernel, unsigned position);
+  mlir::LogicalResult aliasOptimizer(rt::KernelOp kernel);
+  void setLastUses(mlir::Block &block);
+
+  const Layouts &layouts;
+  std::vector<Storage> storages;
+  std::vector<unsigned> parents;
+  llvm::DenseMap<mlir::Value, unsigned> ids;
+  std::vector<mlir::Value> order;
+  llvm::DenseMap<mlir::Operation *, unsigned> positions;
+};
+
+/// Lays storages of one block out by lifetime, largest first, each in the lowest gap. Returns the end.
+int64_t placeByLifetime(StorageMap &map, llvm::ArrayRef<unsigned> ids);
+
+} // namespace ptlc::memory
+
+#endif // PTLC_TRANSFORMS_MEMORY_STORAGE_H
