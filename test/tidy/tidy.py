@@ -24,6 +24,9 @@ SIZES = [  # (pattern of the path, most lines)
 SIZE_EXCEPT = {"CMakeLists.txt": 120}
 FUNCTION_LINES = 60
 
+# Messages that no test expects, by folder. The numbers only go down.
+UNTESTED_MESSAGES = {"lang/": 1000, "dialects/": 1000, "compiler/": 1000}
+
 # What each folder may include, most specific first. Layers are also checked by CMake, library by library.
 MLIR = ("mlir/", "llvm/")
 LAYERS = [
@@ -209,10 +212,29 @@ def rule_ops(tree):
                     yield file.path, file.text.count("\n", 0, start.start()) + 1, f"{start[1]} lacks a {word}"
 
 
+def rule_messages(tree):
+    """A message to users is expected by some test."""
+    tests = "\n".join(file.text for file in tree if file.path.startswith("test/"))
+    call = re.compile(r'\b(?:emitOpError|emitError|error|report)\((?:[^"();]|\([^()]*\))*"((?:[^"\\]|\\.)*)"')
+    for folder, limit in UNTESTED_MESSAGES.items():
+        untested = []
+        for file in tree:
+            if file.path.startswith(folder) and file.name.endswith((".cpp", ".h")):
+                for match in call.finditer(file.text):
+                    text = match[1].replace('\\"', '"').strip(" '")
+                    if len(text) > 8 and text not in tests:
+                        untested.append((file.path, file.text.count("\n", 0, match.start()) + 1, text))
+        if len(untested) > limit:
+            for path, line, text in untested:
+                yield path, line, f"no test expects the message '{text}' (of {len(untested)}, the limit is {limit})"
+        elif len(untested) < limit:
+            yield "test/tidy/tidy.py", 1, f"lower UNTESTED_MESSAGES of '{folder}' to {len(untested)}"
+
+
 def rule_words(tree):
     """The project speaks of itself alone, and has no open ends."""
     for file in tree:
-        if file.path == "test/tidy/tidy.py":
+        if file.path.startswith("test/tidy/"):
             continue
         for number, line in enumerate(file.lines, 1):
             for pattern, what in FORBIDDEN:
