@@ -45,9 +45,10 @@ def Ptl_ArrowAttr : Ptl_Attr<"Arrow", "arrow"> {
 }
 def Ptl_ArrowArrayAttr : TypedArrayAttrBase<Ptl_ArrowAttr, "array of arrows">;
 
-def Ptl_ElementwiseKindAttr : EnumAttr<Ptl_Dialect, Ptl_ElementwiseKind, "elementwise">;
-def Ptl_FoldKindAttr : EnumAttr<Ptl_Dialect, Ptl_FoldKind, "fold">;
-def Ptl_RandomKindAttr : EnumAttr<Ptl_Dialect, Ptl_RandomKind, "random">;
-def Ptl_OptimizerKindAttr : EnumAttr<Ptl_Dialect, Ptl_OptimizerKind, "optimizer">;
+// Stored as integers, written as keywords.
+defvar Ptl_ElementwiseKindAttr = Ptl_ElementwiseKind;
+defvar Ptl_FoldKindAttr = Ptl_FoldKind;
+defvar Ptl_RandomKindAttr = Ptl_RandomKind;
+defvar Ptl_OptimizerKindAttr = Ptl_OptimizerKind;
 
 #endif // PTLC_DIALECTS_PTL_PTLATTRS_TD

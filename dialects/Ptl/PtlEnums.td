@@ -8,7 +8,6 @@ include "mlir/IR/EnumAttr.td"
 
 class Ptl_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::ptlc::ptl";
-  let genSpecializedAttr = 0;
 }
 
 def Ptl_ElementwiseKind : Ptl_Enum<"ElementwiseKind", "element-wise function", [

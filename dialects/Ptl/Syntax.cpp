@@ -160,6 +160,10 @@ void ptl::printNumber(OpAsmPrinter &printer, Operation *, FloatAttr number) {
     printer << (value < 0 ? "-inf" : "inf");
     return;
   }
+  if (value == std::floor(value) && std::abs(value) < 1e15) {
+    printer << int64_t(value);
+    return;
+  }
   std::string text;
   for (int precision = 1; precision <= 17; ++precision) {
     char buffer[32];

@@ -8,7 +8,7 @@ include "mlir/IR/AttrTypeBase.td"
 include "dialects/Rt/RtDialect.td"
 include "dialects/Rt/RtEnums.td"
 
-def Rt_KernelKindAttr : EnumAttr<Rt_Dialect, Rt_KernelKind, "kernel_kind">;
+defvar Rt_KernelKindAttr = Rt_KernelKind;
 
 def Rt_BufferAttr : AttrDef<Rt_Dialect, "Buffer"> {
   let mnemonic = "buffer";

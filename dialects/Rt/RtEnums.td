@@ -8,7 +8,6 @@ include "mlir/IR/EnumAttr.td"
 
 class Rt_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::ptlc::rt";
-  let genSpecializedAttr = 0;
 }
 
 def Rt_KernelKind : Rt_Enum<"KernelKind", "form of a kernel", [
