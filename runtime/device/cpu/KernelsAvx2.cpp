@@ -1,0 +1,6 @@
+//===- KernelsAvx2.cpp - The kernels for AVX2 ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// simd/ compiled with the flags of this instruction set (see CMakeLists.txt).
+//===----------------------------------------------------------------------===//
+#include "runtime/device/cpu/simd/Table.h"

@@ -1,0 +1,148 @@
+//===- AttentionBlocks.h - What both directions of attention share --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// After FlashAttention (Dao et al. 2022; backward as in FlashAttention-2, Dao 2023),
+// for caches of a CPU. Scores exist for kQueryBlock queries times kKeyBlock keys at
+// a time. The forward keeps the logarithm of the sum of exponentials of each query,
+// from which the backward recomputes the probabilities. Operands are copied into
+// panels of kTileCols columns, transposed where a product needs it, so that the tile
+// of Tile.h reads them contiguously. The scale is folded into a copy.
+//
+// Which keys a query sees: key_start + j <= query_start + i if causal, > query_start
+// + i - window if there is a window, j < key_valid, and the mask. Blocks without a
+// visible key are skipped, so is the part of the last block beyond the diagonal. A
+// query that sees nothing has output 0, lse minus infinity and no gradient.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_DEVICE_CPU_SIMD_ATTENTIONBLOCKS_H
+#define PTLRT_DEVICE_CPU_SIMD_ATTENTIONBLOCKS_H
+
+#include "runtime/device/cpu/Kernels.h"
+#include "runtime/device/cpu/simd/Tile.h"
+#include "runtime/device/cpu/simd/Transpose.h"
+
+namespace ptlrt::cpu::PTLRT_SIMD_NAMESPACE {
+
+constexpr int64_t kQueryBlock = 64;
+constexpr int64_t kKeyBlock = 256;               ///< a multiple of kTileCols
+constexpr int64_t kScoreStride = kKeyBlock + 16; ///< an odd number of cache lines
+constexpr float kHidden = -__builtin_inff();
+
+/// Half-open range of keys or queries.
+struct Range {
+  int64_t begin, end;
+  bool empty() const { return begin >= end; }
+};
+
+/// Keys that query i may see, the mask aside.
+PTLRT_INLINE Range visibleKeys(const AttentionShape &s, int64_t i) {
+  int64_t place = s.queryStart + i - s.keyStart;
+  int64_t end = minOf(s.keys, s.keyValid);
+  if (s.causal)
+    end = minOf(end, place + 1);
+  int64_t begin = s.window > 0 ? maxOf(0, place - s.window + 1) : 0;
+  return {begin, maxOf(begin, end)};
+}
+
+/// Keys that any query of a block may see: both ends grow with the query.
+PTLRT_INLINE Range visibleKeys(const AttentionShape &s, Range queries) {
+  Range first = visibleKeys(s, queries.begin), last = visibleKeys(s, queries.end - 1);
+  return {first.empty() ? last.begin : first.begin, last.end};
+}
+
+/// Panels d[(j / kTileCols)][c][j % kTileCols] = x[j * row + c]: columns are keys.
+static void packTransposed(const float *x, int64_t row, int64_t count, int64_t width, float *d) {
+  for (int64_t j = 0; j < count; j += kLanes) {
+    float *panel = d + j / kTileCols * kTileCols * width + j % kTileCols;
+    int64_t rows = minOf(kLanes, count - j), c = 0;
+    if (rows == kLanes)
+      for (; c + kLanes <= width; c += kLanes)
+        transposeBlock(x + j * row + c, row, panel + c * kTileCols, kTileCols);
+    for (; c < width; c += kLanes)
+      transposeEdge(x + j * row + c, row, rows, width - c, panel + c * kTileCols, kTileCols);
+  }
+  if (count % kTileCols != 0 && count % kTileCols <= kLanes) {
+    float *panel = d + count / kTileCols * kTileCols * width + kLanes;
+    for (int64_t c = 0; c < width; ++c)
+      store(panel + c * kTileCols, zero());
+  }
+}
+
+/// Panels d[(c / kTileCols) * panelRows + j][c % kTileCols] = factor * x[j * row + c]:
+/// columns are features.
+static void packColumns(const float *x, int64_t row, int64_t count, int64_t width, float factor,
+                        float *d, int64_t panelRows) {
+  Vec f = splat(factor);
+  for (int64_t c = 0; c < width; c += kTileCols, d += panelRows * kTileCols) {
+    Mask m0 = firstLanes(width - c), m1 = firstLanes(width - c - kLanes);
+    for (int64_t j = 0; j < count; ++j) {
+      const float *s = x + j * row + c;
+      store(d + j * kTileCols, loadMasked(s, m0) * f);
+      store(d + j * kTileCols + kLanes, loadMasked(s + kLanes, m1) * f);
+    }
+  }
+}
+
+/// Row stride of a copy whose columns are also read as panels: room for whole panels,
+/// and an odd number of cache lines.
+PTLRT_INLINE int64_t strideOf(int64_t width) { return 16 * (roundUp(width, kTileCols) / 16 | 1); }
+
+/// d[i * ld + c] = x[i * row + c] * factor, 0 for columns beyond `width` up to a panel.
+static void copyScaled(const float *x, int64_t row, int64_t count, int64_t width, float factor,
+                       float *d, int64_t ld) {
+  Vec f = splat(factor);
+  for (int64_t i = 0; i < count; ++i, x += row, d += ld) {
+    int64_t c = 0;
+    for (; c + kLanes <= width; c += kLanes)
+      store(d + c, load(x + c) * f);
+    if (c < width)
+      store(d + c, loadMasked(x + c, firstLanes(width - c)) * f);
+    for (c = roundUp(width, kLanes); c < roundUp(width, kTileCols); c += kLanes)
+      store(d + c, zero());
+  }
+}
+
+/// C[m, width] (+)= A B for panels of B that lie `panelSize` apart.
+template <Walk walk>
+static void multiplyPanels(int64_t m, int64_t k, const float *a, int64_t lda, const float *panels,
+                           int64_t panelSize, float *c, int64_t ldc, int64_t width,
+                           bool accumulate) {
+  for (int64_t j = 0; j < width; j += kTileCols, panels += panelSize)
+    multiplyPanel<walk>(m, k, a, lda, panels, kTileCols, c + j, ldc, minOf(kTileCols, width - j),
+                        accumulate);
+}
+
+/// Hides what the query may not see in a row of scores for keys `block`: everything
+/// outside of `visible`, and the mask's zeros. Returns the part that may be seen,
+/// relative to the block.
+static Range hideScores(const AttentionShape &s, const uint8_t *mask, int64_t query, Range block,
+                        float *scores) {
+  Range visible = visibleKeys(s, query);
+  Range part = {maxOf(visible.begin, block.begin) - block.begin,
+                minOf(visible.end, block.end) - block.begin};
+  if (part.empty())
+    return {0, 0};
+  // Vectors start at the first lane's multiple and end at the next one.
+  for (int64_t j = part.begin / kLanes * kLanes; j < part.begin; ++j)
+    scores[j] = kHidden;
+  int64_t end = roundUp(part.end, kLanes);
+  for (int64_t j = part.end; j < end; ++j)
+    scores[j] = kHidden;
+  if (s.masked) {
+    const uint8_t *bytes = mask + query * s.maskRow + block.begin * s.maskCol;
+    for (int64_t j = part.begin; j < part.end; ++j)
+      scores[j] = bytes[j * s.maskCol] ? scores[j] : kHidden;
+  }
+  return {part.begin / kLanes * kLanes, end};
+}
+
+/// Zeroes a row outside of `part` up to `end`.
+PTLRT_INLINE void clearOutside(float *row, Range part, int64_t end) {
+  for (int64_t j = 0; j < part.begin; j += kLanes)
+    store(row + j, zero());
+  for (int64_t j = part.end; j < end; j += kLanes)
+    store(row + j, zero());
+}
+
+} // namespace ptlrt::cpu::PTLRT_SIMD_NAMESPACE
+
+#endif // PTLRT_DEVICE_CPU_SIMD_ATTENTIONBLOCKS_H
