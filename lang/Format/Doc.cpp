@@ -40,11 +40,11 @@ DocRef Docs::hardLine() {
   return &doc;
 }
 
-DocRef Docs::suffix(StringRef comment) {
+DocRef Docs::suffix(StringRef comment, bool breaks) {
   Doc &doc = nodes.emplace_back();
   doc.kind = Doc::Kind::Suffix;
   doc.text = comment.str();
-  doc.breaks = true;
+  doc.breaks = breaks;
   return &doc;
 }
 

@@ -5,8 +5,8 @@
 // printer", 2003). A group is printed on one line if it fits there; otherwise
 // its own line places become line ends, those of inner groups are decided anew.
 // A suffix is a comment: it waits for the end of the line that is being
-// printed, and no group around it fits on one line, for the rest of a line that
-// has a comment belongs to the comment.
+// printed. One that breaks keeps the groups around it off a single line, so that
+// it stays with the item that it follows.
 //===----------------------------------------------------------------------===//
 #ifndef PTLC_LANG_FORMAT_DOC_H
 #define PTLC_LANG_FORMAT_DOC_H
@@ -26,7 +26,7 @@ struct Doc {
   std::string text;                ///< Text, Suffix, IfBroken; Line: what it is on one line
   unsigned indent = 0;             ///< Nest
   std::vector<const Doc *> parts;  ///< Nest, Group, Concat
-  bool breaks = false;             ///< holds a HardLine or a Suffix
+  bool breaks = false;             ///< holds a HardLine or a Suffix that breaks
   unsigned width = 0;              ///< in characters, on one line
 };
 using DocRef = const Doc *;
@@ -42,7 +42,7 @@ public:
   DocRef nest(unsigned indent, DocList parts);
   DocRef group(DocList parts);
   DocRef concat(DocList parts);
-  DocRef suffix(llvm::StringRef comment);
+  DocRef suffix(llvm::StringRef comment, bool breaks = true);
   DocRef ifBroken(llvm::StringRef text);   ///< `text` where the group is broken
   DocRef empty() { return concat({}); }
 

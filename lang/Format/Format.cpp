@@ -42,7 +42,7 @@ DocRef Formatter::ownComments(uint32_t offset) {
 DocRef Formatter::strayComments(uint32_t offset) {
   DocList parts;
   while (hasCommentsBefore(offset)) {
-    parts.push_back(docs.suffix(comments.front().text));
+    parts.push_back(docs.suffix(comments.front().text, /*breaks=*/false));
     comments = comments.drop_front();
   }
   return docs.concat(std::move(parts));

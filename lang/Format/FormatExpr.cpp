@@ -43,9 +43,8 @@ DocRef Formatter::fill(size_t size, llvm::function_ref<uint32_t(size_t)> beginOf
       // After a comment the line ends in any case.
       bool afterComment = parts.back()->breaks;
       item.push_back(afterComment ? docs.hardLine() : docs.line());
-    }
-    if (i)
       item.push_back(ownComments(beginOf(i)));
+    }
     item.push_back(build(i));
     if (i + 1 < size)
       item.push_back(docs.text(","));

@@ -43,26 +43,54 @@ static bool isList(size_t rule) {
   }
 }
 
-/// Drops the rest of a line with its NL and the blocks that begin on it; stops
+/// Returns true for the rules that end in a block.
+static bool ownsBlock(size_t rule) {
+  return isList(rule) || rule == P::RuleFunction || rule == P::RuleForStmt ||
+         rule == P::RuleForeign;
+}
+
+/// Drops the rest of a line up to its NL, with the blocks that begin on it; stops
 /// before a '}' that closes what is around the line.
-static void skipLine(antlr4::Parser *parser) {
+static void skipToLineEnd(antlr4::Parser *parser) {
   unsigned depth = 0;
   for (size_t type; (type = parser->getTokenStream()->LA(1)) != antlr4::Token::EOF;) {
-    if (type == P::RBRACE && depth == 0)
+    if (depth == 0 && (type == P::RBRACE || type == P::NL))
       return;
     parser->consume();
     depth += type == P::LBRACE;
     depth -= type == P::RBRACE;
-    if (type == P::NL && depth == 0)
-      return;
   }
 }
 
+static void skipLine(antlr4::Parser *parser) {
+  skipToLineEnd(parser);
+  if (parser->getTokenStream()->LA(1) == P::NL)
+    parser->consume();
+}
+
 void ErrorStrategy::recover(antlr4::Parser *parser, std::exception_ptr error) {
-  if (isLine(parser->getContext()->getRuleIndex()))
+  size_t rule = parser->getContext()->getRuleIndex();
+  if (isLine(rule))
     skipLine(parser);
+  else if (ownsBlock(rule))
+    skipToLineEnd(parser);
   else
     DefaultErrorStrategy::recover(parser, error);
+}
+
+antlr4::Token *ErrorStrategy::singleTokenDeletion(antlr4::Parser *parser) {
+  // These hold the structure of the file; without one, all that follows would be misread.
+  size_t type = parser->getTokenStream()->LA(1);
+  if (type == P::LBRACE || type == P::RBRACE || type == P::NL)
+    return nullptr;
+  return DefaultErrorStrategy::singleTokenDeletion(parser);
+}
+
+antlr4::misc::IntervalSet ErrorStrategy::getErrorRecoverySet(antlr4::Parser *parser) {
+  antlr4::misc::IntervalSet set = DefaultErrorStrategy::getErrorRecoverySet(parser);
+  set.add(P::LBRACE);
+  set.add(P::NL);
+  return set;
 }
 
 void ErrorStrategy::sync(antlr4::Parser *parser) {
@@ -95,6 +123,11 @@ void ErrorStrategy::report(antlr4::Parser *parser, antlr4::Token *token) {
   if (inErrorRecoveryMode(parser))
     return;
   beginErrorCondition(parser);
+  // A bracket that the filter put in stands for an error that it has reported.
+  bool isPutIn = token->getType() != P::NL && token->getType() != antlr4::Token::EOF &&
+                 places.text(token).empty();
+  if (isPutIn)
+    return;
   auto *stream = static_cast<antlr4::CommonTokenStream *>(parser->getTokenStream());
   std::vector<antlr4::Token *> tokens = stream->getTokens();
   antlr4::misc::IntervalSet expected;

@@ -8,8 +8,8 @@
 namespace ptlc::parse {
 
 /// Puts each error into words of the language. Recovers as ANTLR does inside a
-/// line; a line that can't be saved ends at its NL, and the list that it stands
-/// in goes on.
+/// line, but never beyond a '{' or the line's end; a line that can't be saved is
+/// dropped with its block, and the list that it stands in goes on.
 class ErrorStrategy : public antlr4::DefaultErrorStrategy {
 public:
   ErrorStrategy(const Places &places, SyntaxErrors &errors) : places(places), errors(errors) {}
@@ -21,6 +21,8 @@ public:
 protected:
   void reportUnwantedToken(antlr4::Parser *parser) override;
   void reportMissingToken(antlr4::Parser *parser) override;
+  antlr4::Token *singleTokenDeletion(antlr4::Parser *parser) override;
+  antlr4::misc::IntervalSet getErrorRecoverySet(antlr4::Parser *parser) override;
 
 private:
   void report(antlr4::Parser *parser, antlr4::Token *token);

@@ -53,6 +53,8 @@ ast::ExprPtr TreeBuilder::postfix(P::ExprContext *context) {
   if (auto *access = dynamic_cast<P::AccessContext *>(context)) {
     auto node = make<ast::AccessExpr>(context);
     node->base = expr(access->expr());
+    if (llvm::isa<ast::NumberExpr>(*node->base))
+      error(places.of(access->DOT()), "a number has no parts; a fraction is written without blanks");
     node->isIndex = access->INT() != nullptr;
     node->member = node->isIndex ? name(access->INT()) : name(access->name());
     return node;

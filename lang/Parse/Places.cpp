@@ -38,3 +38,7 @@ SourceRange Places::of(const antlr4::Token *first, const antlr4::Token *last) co
 llvm::StringRef Places::text(const antlr4::Token *token) const {
   return sources.text(file).slice(begin(token), end(token));
 }
+
+bool Places::blankBetween(SourceRange a, SourceRange b) const {
+  return sources.text(file).slice(a.end.offset, b.begin.offset).trim().empty();
+}

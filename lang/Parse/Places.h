@@ -28,6 +28,9 @@ public:
   /// Returns the text of a token, empty for one that was put in and for the end of the file.
   llvm::StringRef text(const antlr4::Token *token) const;
 
+  /// Returns whether nothing but blanks stands between the end of `a` and the begin of `b`.
+  bool blankBetween(lang::SourceRange a, lang::SourceRange b) const;
+
   /// Returns the line (from 1) on which a token begins.
   static uint32_t line(const antlr4::Token *token) { return token->getLine(); }
 

@@ -71,6 +71,10 @@ static Guess guessCharacters(const ErrorSite &site) {
     StringRef text = foreignCharacter(site.text());
     return text.empty() ? site.shown() + " can't stand here" : text.str();
   }
+  if (site.type() == P::DOT && site.type(1) == P::INT && !endsExpression(site.type(-1)))
+    return "a number begins with a digit; write '0." + site.text(1).str() + "'";
+  if (site.type(-1) == P::DOT && site.type(-2) == P::INT && site.type() != P::NAME)
+    return Words("a number ends with a digit; write '" + site.text(-2).str() + ".0'", -2);
   if (site.type() == P::COLON && site.type(-1) == P::COLON)
     return "'::' is not an operator; names are joined by '.'";
   return std::nullopt;
@@ -325,7 +329,7 @@ static std::string guessFromRule(const ErrorSite &site) {
   }
   if (!list.empty())
     return "expected " + list + " before " + site.shown();
-  return "unexpected " + site.shown();
+  return site.shown() + " can't stand here";
 }
 
 /// The parser took the number and the word of `batch 4 steps 1` for a measure

@@ -50,7 +50,9 @@ std::string TreeBuilder::docAbove(ast::SourceRange range) const {
   uint32_t line = range.begin.line;
   while (above != comments.begin()) {
     const ast::Comment &comment = *--above;
-    if (!comment.isDoc || !comment.ownsLine || comment.range.begin.line + 1 != line)
+    bool touches = comment.isDoc && comment.ownsLine && comment.range.begin.line + 1 == line;
+    // A declaration that shares its line with an earlier one has no doc of its own.
+    if (!touches || (lines.empty() && !places.blankBetween(comment.range, range)))
       break;
     llvm::StringRef text = comment.text.drop_front(3);
     text.consume_front(" ");

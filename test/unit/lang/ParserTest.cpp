@@ -97,6 +97,21 @@ TEST(Parser, NumbersAndStringsKeepTheirText) {
   EXPECT_EQ(tree(R"("a\\b\"\n\tü")"), R"("a\\b\"\n\t\303\274")");
 }
 
+TEST(Parser, NumbersBeginAndEndWithDigits) {
+  EXPECT_EQ(Parsed("dim a = .5\n").messages(), "1:9: error: a number begins with a digit; write '0.5'");
+  EXPECT_EQ(Parsed("dim a = f(5.)\n").messages(), "1:11: error: a number ends with a digit; write '5.0'");
+  EXPECT_EQ(Parsed("dim a = 0 .5\n").messages(),
+            "1:11: error: a number has no parts; a fraction is written without blanks");
+}
+
+TEST(Parser, AnErrorInAHeadCostsItsBlockOnly) {
+  EXPECT_EQ(Parsed("plan p on (dp = 2) {\n  shard batch: dp\n  zero 1\n}\ndim a = +\n").messages(),
+            "1:11: error: expected 'mesh' before '('\n"
+            "5:9: error: expected an expression after '=', found '+'");
+  EXPECT_EQ(Parsed("Block {\n  ln = f(x)\n  weight w: [a] = ones\n}\ndim a = 1\n").messages(),
+            "1:7: error: expected a name, found '{'");
+}
+
 TEST(Parser, WordsOfHeadersAreNames) {
   EXPECT_EQ(tree("on + of * mesh - as"), "(- (+ on (* of mesh)) as)");
 }
@@ -135,6 +150,10 @@ TEST(Parser, DocCommentsReachTheirDeclaration) {
   auto &module = llvm::cast<ast::ModuleDecl>(*parsed.file->items[1]);
   EXPECT_EQ(module.doc, "");
   EXPECT_EQ(module.members[0]->doc, "w's");
+  Parsed shared("/// of a\ndim a = 1; dim b = 2\n");
+  EXPECT_EQ(shared.file->items[0]->range.begin.column, 1u);
+  EXPECT_EQ(llvm::cast<ast::SizesDecl>(*shared.file->items[0]).doc, "of a");
+  EXPECT_EQ(llvm::cast<ast::SizesDecl>(*shared.file->items[1]).doc, "");
 }
 
 TEST(Parser, RangesPointIntoTheText) {
