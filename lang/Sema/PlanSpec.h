@@ -137,8 +137,9 @@ std::optional<PlanSpec> selectPlan(const Program &program, llvm::StringRef name,
 /// Directives that change nothing on this mesh (axes of size 1) pass. Returns true if all can be.
 bool refuseUnsupported(const Program &program, const PlanSpec &plan, lang::DiagnosticEngine &diags);
 
-/// Reports uses of totals over the batch that forbid cutting it into micro-batches, if `plan` asks
-/// for more than one. Returns true if there are none.
+/// Reports what forbids cutting the batch into the micro-batches that `plan` asks for: a non-linear
+/// use of a total over the batch, or pieces that cut through a group. Returns true if nothing does.
+/// `analyze` has asked this of every plan; later stages needn't.
 bool checkMicrobatches(const Program &program, const PlanSpec &plan, lang::DiagnosticEngine &diags);
 
 } // namespace ptlc::sema

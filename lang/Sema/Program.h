@@ -59,6 +59,11 @@ struct Program {
   std::vector<PlanSpec> plans;
   std::vector<ClusterSpec> clusters;
 
+  std::vector<lang::FileId> libraryFiles; ///< files of the standard library
+
+  /// Where the user wrote what became `node`: its own place, or, if that is in the standard library,
+  /// the innermost call from a file of the user.
+  lang::SourceRange userPlace(const Graph &graph, const Node &node) const;
   int64_t size(DimId dim) const { return dims[dim].size; }
   llvm::SmallVector<int64_t, 4> shape(const Type &type) const;
   int64_t elements(const Type &type) const;
