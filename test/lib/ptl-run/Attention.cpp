@@ -44,7 +44,8 @@ static int64_t strideOf(const Type &type, Name name) {
 }
 
 /// Rows of k or v are found by the queries' names, except the keys' own and the grouped heads.
-static Access accessKeys(const Type &type, const Plan &plan, const AttentionForm &form, Name depth) {
+static Access accessKeys(const Type &type, const Plan &plan, const AttentionForm &form,
+                         Name depth) {
   Access access{type.stridesAlong(plan.rowNames), strideOf(type, form.over), strideOf(type, depth)};
   for (size_t i = 0; i < plan.rowNames.size(); ++i) {
     if (plan.rowNames[i] == form.over || plan.rowNames[i] == depth)
@@ -118,8 +119,8 @@ template <typename Visit> static void forEachRow(const Plan &plan, Visit visit) 
 static void score(const Row &row, const Plan &plan, const AttentionForm &form, const Tensor &q,
                   const Tensor &k, const std::optional<Tensor> &mask, std::vector<double> &scores) {
   for (int64_t j = 0; j < plan.keys; ++j) {
-    bool seen = !(form.causal && j > row.position) &&
-                !(form.window && j <= row.position - *form.window);
+    bool seen =
+        !(form.causal && j > row.position) && !(form.window && j <= row.position - *form.window);
     double allowed = mask ? (*mask)[row.mask + j * plan.mask.key] : 1;
     if (!seen || allowed == 0) {
       scores[j] = -INFINITY;
@@ -181,9 +182,9 @@ llvm::Expected<AttentionResult> attention(const Tensor &q, const Tensor &k, cons
 }
 
 llvm::Expected<AttentionGradients> attentionGrad(const Tensor &dy, const Tensor &q, const Tensor &k,
-                                                 const Tensor &v,
-                                                 const std::optional<Tensor> &mask, const Tensor &y,
-                                                 const Tensor &lse, const AttentionForm &form) {
+                                                 const Tensor &v, const std::optional<Tensor> &mask,
+                                                 const Tensor &y, const Tensor &lse,
+                                                 const AttentionForm &form) {
   llvm::Expected<Plan> plan = makePlan(q.type(), k.type(), v.type(), form);
   if (!plan)
     return plan.takeError();

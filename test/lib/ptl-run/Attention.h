@@ -1,7 +1,7 @@
 //===- Attention.h - Attention and its derivative -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef PTLC_TEST_RUN_ATTENTION_H
-#define PTLC_TEST_RUN_ATTENTION_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_ATTENTION_H
+#define PTLC_TEST_LIB_PTL_RUN_ATTENTION_H
 
 #include "test/lib/ptl-run/Shapes.h"
 #include "test/lib/ptl-run/Tensor.h"
@@ -34,10 +34,10 @@ struct AttentionGradients {
   Tensor dq, dk, dv;
 };
 llvm::Expected<AttentionGradients> attentionGrad(const Tensor &dy, const Tensor &q, const Tensor &k,
-                                                 const Tensor &v,
-                                                 const std::optional<Tensor> &mask, const Tensor &y,
-                                                 const Tensor &lse, const AttentionForm &form);
+                                                 const Tensor &v, const std::optional<Tensor> &mask,
+                                                 const Tensor &y, const Tensor &lse,
+                                                 const AttentionForm &form);
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_ATTENTION_H
+#endif // PTLC_TEST_LIB_PTL_RUN_ATTENTION_H

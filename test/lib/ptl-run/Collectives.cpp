@@ -161,8 +161,8 @@ static llvm::SmallVector<Results> byRank(llvm::ArrayRef<AllRanks> outputs, int64
   return results;
 }
 
-static llvm::Expected<llvm::SmallVector<AllRanks>>
-collective(mlir::Operation *op, const Mesh &mesh, llvm::ArrayRef<OpState> inputs) {
+static llvm::Expected<llvm::SmallVector<AllRanks>> collective(mlir::Operation *op, const Mesh &mesh,
+                                                              llvm::ArrayRef<OpState> inputs) {
   using Outputs = llvm::Expected<llvm::SmallVector<AllRanks>>;
   auto groups = [&](spmd::AxesAttr axes) { return Groups{mesh, namesOf(axes.getNames())}; };
   auto wrap = [](llvm::Expected<AllRanks> result) -> Outputs {
@@ -195,9 +195,7 @@ collective(mlir::Operation *op, const Mesh &mesh, llvm::ArrayRef<OpState> inputs
           return joined.takeError();
         return wrap(cut(groups(op.getAxes()), op.getTo(), *joined));
       })
-      .Case([&](spmd::SliceOp op) {
-        return wrap(cut(groups(op.getAxes()), op.getDim(), x));
-      })
+      .Case([&](spmd::SliceOp op) { return wrap(cut(groups(op.getAxes()), op.getDim(), x)); })
       .Case([&](spmd::KeepOp op) { return wrap(keep(groups(op.getAxes()), x)); })
       .Case([&](spmd::MaskOp op) -> Outputs {
         AllRanks results;

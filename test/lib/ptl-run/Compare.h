@@ -1,7 +1,7 @@
 //===- Compare.h - The same numbers into two programs ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef PTLC_TEST_RUN_COMPARE_H
-#define PTLC_TEST_RUN_COMPARE_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_COMPARE_H
+#define PTLC_TEST_LIB_PTL_RUN_COMPARE_H
 
 #include "test/lib/ptl-run/Inputs.h"
 
@@ -23,4 +23,4 @@ llvm::LogicalResult compareModules(mlir::func::FuncOp a, mlir::func::FuncOp b, I
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_COMPARE_H
+#endif // PTLC_TEST_LIB_PTL_RUN_COMPARE_H

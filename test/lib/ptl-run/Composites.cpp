@@ -108,8 +108,7 @@ static llvm::Expected<Normalised> normalise(const Tensor &x, Name over, double e
   Normalised result{Tensor(x.type()), Tensor(row), Tensor(row)};
   double *y = result.y.mutableData(), *means = result.mean.mutableData(),
          *rstds = result.rstd.mutableData();
-  walk<2>(a->rest.sizes,
-          {x.type().stridesAlong(a->rest.names), row.stridesAlong(a->rest.names)},
+  walk<2>(a->rest.sizes, {x.type().stridesAlong(a->rest.names), row.stridesAlong(a->rest.names)},
           [&](const std::array<int64_t, 2> &offset) {
             double mean = 0, variance = 0;
             for (int64_t i = 0; centred && i < a->size; ++i)
@@ -153,7 +152,9 @@ llvm::Expected<Tensor> normGrad(const Tensor &dy, const Tensor &x,
           [&](const std::array<int64_t, 4> &offset) {
             double centre = mean ? means[offset[2]] : 0, scale = rstd[offset[3]];
             double first = 0, second = 0;
-            auto normal = [&](int64_t i) { return (x[offset[0] + i * a->stride] - centre) * scale; };
+            auto normal = [&](int64_t i) {
+              return (x[offset[0] + i * a->stride] - centre) * scale;
+            };
             for (int64_t i = 0; i < a->size; ++i) {
               double slope = dy[offset[1] + i * dyStride];
               first += mean ? slope / a->size : 0;

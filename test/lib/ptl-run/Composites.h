@@ -5,8 +5,8 @@
 // derivative from its closed form: nothing here follows the compiler's
 // expansions, so that comparing the two means something.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_COMPOSITES_H
-#define PTLC_TEST_RUN_COMPOSITES_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_COMPOSITES_H
+#define PTLC_TEST_LIB_PTL_RUN_COMPOSITES_H
 
 #include "test/lib/ptl-run/Shapes.h"
 #include "test/lib/ptl-run/Tensor.h"
@@ -46,4 +46,4 @@ llvm::Expected<Tensor> rope(const Tensor &x, Name over, Name along, double theta
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_COMPOSITES_H
+#endif // PTLC_TEST_LIB_PTL_RUN_COMPOSITES_H

@@ -90,8 +90,9 @@ static llvm::Expected<Packed> classify(const Type &a, const Type &b, llvm::Array
       if (summed == type.has(name))
         return makeError("'" + name + "' must be either summed or in the result of dot");
       const Type &other = operand == &a ? b : a;
-      int64_t size = type.has(name) ? type.size(name) : other.has(name) ? other.size(name)
-                                                                        : operand->sizes[i];
+      int64_t size = type.has(name)    ? type.size(name)
+                     : other.has(name) ? other.size(name)
+                                       : operand->sizes[i];
       if (size != operand->sizes[i])
         return makeError("sizes of '" + name + "' differ in dot: " +
                          llvm::Twine(operand->sizes[i]) + " and " + llvm::Twine(size));

@@ -1,7 +1,7 @@
 //===- Contraction.h - Dot, reductions, broadcast -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef PTLC_TEST_RUN_CONTRACTION_H
-#define PTLC_TEST_RUN_CONTRACTION_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_CONTRACTION_H
+#define PTLC_TEST_LIB_PTL_RUN_CONTRACTION_H
 
 #include "test/lib/ptl-run/Tensor.h"
 
@@ -29,4 +29,4 @@ llvm::Expected<Tensor> broadcast(const Tensor &x, const Type &type);
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_CONTRACTION_H
+#endif // PTLC_TEST_LIB_PTL_RUN_CONTRACTION_H

@@ -1,7 +1,7 @@
 //===- Elementwise.h - Element-wise operations ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef PTLC_TEST_RUN_ELEMENTWISE_H
-#define PTLC_TEST_RUN_ELEMENTWISE_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_ELEMENTWISE_H
+#define PTLC_TEST_LIB_PTL_RUN_ELEMENTWISE_H
 
 #include "test/lib/ptl-run/Tensor.h"
 
@@ -19,4 +19,4 @@ double geluDerivative(double x);
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_ELEMENTWISE_H
+#endif // PTLC_TEST_LIB_PTL_RUN_ELEMENTWISE_H

@@ -4,11 +4,11 @@
 #include "test/lib/ptl-run/Execute.h"
 
 #include "dialects/Ptl/Ptl.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "test/lib/ptl-run/Elementwise.h"
 #include "test/lib/ptl-run/Random.h"
 #include "test/lib/ptl-run/Shapes.h"
 #include "test/lib/ptl-run/Train.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace ptlc::run {
 
@@ -50,10 +50,9 @@ static Fold foldOf(ptl::FoldKind kind) {
 }
 
 static llvm::Expected<Results> runRandom(ptl::RandomOp op, const OpState &state) {
-  RandomStream stream(state.options->seed, op.getPlace(),
-                      static_cast<uint64_t>(state[0].scalar()));
-  Distribution distribution = op.getKind() == ptl::RandomKind::Uniform ? Distribution::Uniform
-                                                                       : Distribution::Normal;
+  RandomStream stream(state.options->seed, op.getPlace(), static_cast<uint64_t>(state[0].scalar()));
+  Distribution distribution =
+      op.getKind() == ptl::RandomKind::Uniform ? Distribution::Uniform : Distribution::Normal;
   return Results{random(stream, distribution, typeOf(op.getType()), state.windows)};
 }
 
@@ -75,14 +74,14 @@ static llvm::Expected<Results> runScatter(ptl::ScatterAddOp op, const OpState &s
   std::optional<Tensor> init;
   if (op.getInit())
     init = state[2];
-  return one(scatterAdd(state[0], state[1], op.getDim(), init, typeOf(op.getType()),
-                        state.windows));
+  return one(
+      scatterAdd(state[0], state[1], op.getDim(), init, typeOf(op.getType()), state.windows));
 }
 
 static llvm::Expected<Results> runTopK(ptl::TopKOp op, const OpState &state) {
-  llvm::Expected<TopK> result = topK(state[0], op.getFrom(), op.getTo(),
-                                     typeOf(op.getValues().getType()),
-                                     typeOf(op.getIndices().getType()));
+  llvm::Expected<TopK> result =
+      topK(state[0], op.getFrom(), op.getTo(), typeOf(op.getValues().getType()),
+           typeOf(op.getIndices().getType()));
   if (!result)
     return result.takeError();
   return Results{result->values, result->indices};
@@ -145,9 +144,7 @@ llvm::Expected<Results> execute(mlir::Operation *op, const OpState &s) {
         return one(reduce(foldOf(op.getKind()), s[0], namesOf(op.getOver().getNames()), type,
                           s.options->accumulate));
       })
-      .Case([&](ptl::GatherOp op) {
-        return one(gather(s[0], op.getDim(), s[1], type, s.windows));
-      })
+      .Case([&](ptl::GatherOp op) { return one(gather(s[0], op.getDim(), s[1], type, s.windows)); })
       .Case([&](ptl::ScatterAddOp op) { return runScatter(op, s); })
       .Case([&](ptl::ReshapeOp op) { return runReshape(op, s); })
       .Case([&](ptl::ConcatOp op) { return runConcat(op, s); })

@@ -4,8 +4,8 @@
 // The bridge between operations and arithmetic: attributes are read here,
 // numbers are made in the files that know no MLIR.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_EXECUTE_H
-#define PTLC_TEST_RUN_EXECUTE_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_EXECUTE_H
+#define PTLC_TEST_LIB_PTL_RUN_EXECUTE_H
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Operation.h"
@@ -43,7 +43,8 @@ std::optional<llvm::Expected<Results>> executeComposite(mlir::Operation *op, con
 llvm::Expected<Windows> windowsOf(mlir::Attribute cuts, const Mesh &mesh, int64_t rank,
                                   std::optional<int64_t> micro);
 
-/// Executes an operation of the spmd dialect for all ranks at once: `inputs[rank]` are the operands.
+/// Executes an operation of the spmd dialect for all ranks at once: `inputs[rank]` are the
+/// operands.
 llvm::Expected<llvm::SmallVector<Results>> executeCollective(mlir::Operation *op, const Mesh &mesh,
                                                              llvm::ArrayRef<OpState> inputs);
 bool isCollective(mlir::Operation *op);
@@ -53,4 +54,4 @@ Names namesOf(llvm::ArrayRef<mlir::StringAttr> names);
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_EXECUTE_H
+#endif // PTLC_TEST_LIB_PTL_RUN_EXECUTE_H

@@ -4,9 +4,9 @@
 #include "test/lib/ptl-run/Execute.h"
 
 #include "dialects/Ptl/Ptl.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "test/lib/ptl-run/Attention.h"
 #include "test/lib/ptl-run/Composites.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace ptlc::run {
 
@@ -33,8 +33,7 @@ template <typename Op> static std::optional<int64_t> ignored(Op op) {
 }
 
 static Result runCrossEntropy(ptl::CrossEntropyOp op, const OpState &s) {
-  auto result =
-      crossEntropy(s[0], s[1], op.getOver(), ignored(op), typeOf(op.getLoss().getType()));
+  auto result = crossEntropy(s[0], s[1], op.getOver(), ignored(op), typeOf(op.getLoss().getType()));
   if (!result)
     return result.takeError();
   return Results{result->loss, result->lse};

@@ -4,8 +4,8 @@
 // Readers of their own, small and strict: .safetensors, .npy, and token files
 // (256 int32 of header, then 16- or 32-bit tokens).
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_FILES_H
-#define PTLC_TEST_RUN_FILES_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_FILES_H
+#define PTLC_TEST_LIB_PTL_RUN_FILES_H
 
 #include "test/lib/ptl-run/Tensor.h"
 #include <map>
@@ -29,4 +29,4 @@ bool isTokenFile(llvm::StringRef path);
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_FILES_H
+#endif // PTLC_TEST_LIB_PTL_RUN_FILES_H

@@ -141,8 +141,8 @@ llvm::LogicalResult checkGradients(mlir::func::FuncOp lossFunction, mlir::func::
     if (failed(check.checkWeight(port, gradient->second)))
       return llvm::failure();
   }
-  llvm::outs() << (check.failed ? "WRONG" : "right") << ": gradients of " << weights
-               << " weights, " << check.checked << " directions checked, " << check.skipped
+  llvm::outs() << (check.failed ? "WRONG" : "right") << ": gradients of " << weights << " weights, "
+               << check.checked << " directions checked, " << check.skipped
                << " skipped (not smooth), " << check.failed << " weights failed\n";
   return llvm::success(check.failed == 0 && check.checked > 0);
 }

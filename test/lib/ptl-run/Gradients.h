@@ -1,7 +1,7 @@
 //===- Gradients.h - Gradients against differences of the loss ------------===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef PTLC_TEST_RUN_GRADIENTS_H
-#define PTLC_TEST_RUN_GRADIENTS_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_GRADIENTS_H
+#define PTLC_TEST_LIB_PTL_RUN_GRADIENTS_H
 
 #include "test/lib/ptl-run/Inputs.h"
 
@@ -20,10 +20,9 @@ llvm::FailureOr<Slope> slopeAtZero(llvm::function_ref<llvm::FailureOr<double>(do
 /// Compares the gradients that `step` marks with differences of `loss`, along `directions` random
 /// directions per weight, relative to the gradient's length. Prints a line per weight that fails,
 /// and how many directions were skipped because the loss isn't smooth there.
-llvm::LogicalResult checkGradients(mlir::func::FuncOp loss, mlir::func::FuncOp step,
-                                   Inputs &inputs, RunOptions options, int64_t directions,
-                                   double tolerance);
+llvm::LogicalResult checkGradients(mlir::func::FuncOp loss, mlir::func::FuncOp step, Inputs &inputs,
+                                   RunOptions options, int64_t directions, double tolerance);
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_GRADIENTS_H
+#endif // PTLC_TEST_LIB_PTL_RUN_GRADIENTS_H

@@ -153,8 +153,8 @@ llvm::Expected<double> Inputs::hyper(const Port &port, int64_t step) {
   llvm::StringRef name = port.path;
   auto optimizers = train.getAs<mlir::ArrayAttr>("optimizers");
   unsigned number = 0;
-  if (auto [group, rest] = name.split('.'); group.consume_front("opt") && !rest.empty() &&
-                                            !group.getAsInteger(10, number))
+  if (auto [group, rest] = name.split('.');
+      group.consume_front("opt") && !rest.empty() && !group.getAsInteger(10, number))
     name = rest;
   mlir::DictionaryAttr optimizer;
   if (optimizers && number < optimizers.size())
@@ -196,8 +196,8 @@ llvm::Expected<Tensor> Inputs::make(const Port &port, int64_t step) {
 
 /// The numbers of an attribute `run.value`, repeated to fill the type.
 static std::optional<Tensor> written(const Port &port) {
-  auto list = port.attributes ? port.attributes.getAs<mlir::ArrayAttr>("run.value")
-                              : mlir::ArrayAttr();
+  auto list =
+      port.attributes ? port.attributes.getAs<mlir::ArrayAttr>("run.value") : mlir::ArrayAttr();
   if (!list || list.empty())
     return std::nullopt;
   Tensor result(port.global);

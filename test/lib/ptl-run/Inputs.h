@@ -5,8 +5,8 @@
 // what is left, numbers made from seed and key. Keys are the same in every form
 // of a program, so are the numbers.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_INPUTS_H
-#define PTLC_TEST_RUN_INPUTS_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_INPUTS_H
+#define PTLC_TEST_LIB_PTL_RUN_INPUTS_H
 
 #include "test/lib/ptl-run/Files.h"
 #include "test/lib/ptl-run/Signature.h"
@@ -15,10 +15,10 @@ namespace ptlc::run {
 
 struct InputOptions {
   uint64_t seed = 0;
-  std::string weights;                      ///< a safetensors file
-  std::map<std::string, std::string> data;  ///< field (or "tokens") to file
-  std::map<std::string, double> hypers;     ///< path to value
-  bool wrap = false;                        ///< data begins again inside a batch
+  std::string weights;                     ///< a safetensors file
+  std::map<std::string, std::string> data; ///< field (or "tokens") to file
+  std::map<std::string, double> hypers;    ///< path to value
+  bool wrap = false;                       ///< data begins again inside a batch
   /// Weights and states get noise besides their initial values, and the step is not 0: a zero or a
   /// one hides mistakes.
   bool disturbed = false;
@@ -55,4 +55,4 @@ double scheduled(mlir::DictionaryAttr schedule, double base, int64_t step);
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_INPUTS_H
+#endif // PTLC_TEST_LIB_PTL_RUN_INPUTS_H

@@ -26,9 +26,7 @@ llvm::FailureOr<Outcome> Interpreter::run(llvm::ArrayRef<PerRank> arguments) {
   return std::move(outcome);
 }
 
-void Interpreter::define(mlir::Value value, PerRank tensors) {
-  values[value] = std::move(tensors);
-}
+void Interpreter::define(mlir::Value value, PerRank tensors) { values[value] = std::move(tensors); }
 
 void Interpreter::findLastUses(mlir::Block &block) {
   if (!analysed.insert(&block).second)

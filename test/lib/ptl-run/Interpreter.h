@@ -5,8 +5,8 @@
 // collective is a function of what the ranks hold. A program for one device is
 // the case of one rank.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_INTERPRETER_H
-#define PTLC_TEST_RUN_INTERPRETER_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_INTERPRETER_H
+#define PTLC_TEST_LIB_PTL_RUN_INTERPRETER_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "test/lib/ptl-run/Execute.h"
@@ -58,4 +58,4 @@ private:
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_INTERPRETER_H
+#endif // PTLC_TEST_LIB_PTL_RUN_INTERPRETER_H

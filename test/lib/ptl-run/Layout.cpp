@@ -154,8 +154,8 @@ llvm::Expected<Tensor> collect(const Mesh &mesh, const Placement &placement,
       bool junk = std::isnan(local[i]) && std::isnan(out[at]);
       if (owner[at] >= 0 && !junk && !sameBits(out[at], local[i]))
         return makeError("replicas differ: element " + llvm::Twine(at) + " of " + global.str() +
-                         " is " + number(out[at]) + " on rank " + llvm::Twine(owner[at]) +
-                         " and " + number(local[i]) + " on rank " + llvm::Twine(rank));
+                         " is " + number(out[at]) + " on rank " + llvm::Twine(owner[at]) + " and " +
+                         number(local[i]) + " on rank " + llvm::Twine(rank));
       if (owner[at] < 0)
         owner[at] = rank;
       out[at] = local[i];

@@ -6,8 +6,8 @@
 // c1..cm starts at the sum of c(i) b(i), and of its b(m) local elements
 // v(m) are valid, with v0 = n and v(i) = clamp(v(i-1) - c(i) b(i), 0, b(i)).
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_LAYOUT_H
-#define PTLC_TEST_RUN_LAYOUT_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_LAYOUT_H
+#define PTLC_TEST_LIB_PTL_RUN_LAYOUT_H
 
 #include "test/lib/ptl-run/Contraction.h"
 #include "test/lib/ptl-run/Shapes.h"
@@ -67,4 +67,4 @@ llvm::Expected<Tensor> collect(const Mesh &mesh, const Placement &placement,
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_LAYOUT_H
+#endif // PTLC_TEST_LIB_PTL_RUN_LAYOUT_H

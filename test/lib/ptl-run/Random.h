@@ -5,8 +5,8 @@
 // element's number depends neither on the mesh nor on the order of evaluation.
 // Written independently of the compiler and the runtime, on purpose.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_RANDOM_H
-#define PTLC_TEST_RUN_RANDOM_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_RANDOM_H
+#define PTLC_TEST_LIB_PTL_RUN_RANDOM_H
 
 #include "llvm/ADT/StringRef.h"
 #include <array>
@@ -39,4 +39,4 @@ private:
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_RANDOM_H
+#endif // PTLC_TEST_LIB_PTL_RUN_RANDOM_H

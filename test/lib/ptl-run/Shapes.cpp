@@ -35,9 +35,8 @@ static llvm::Expected<Regrouping> regroup(const Arrow &arrow, const Type &x, con
     result.toStrides[type.find(name)] = count;
     count *= type.size(name);
   }
-  walk<1>(fromSizes, {fromStrides}, [&](const std::array<int64_t, 1> &offset) {
-    result.offsets.push_back(offset[0]);
-  });
+  walk<1>(fromSizes, {fromStrides},
+          [&](const std::array<int64_t, 1> &offset) { result.offsets.push_back(offset[0]); });
   if (static_cast<int64_t>(result.offsets.size()) != count)
     return makeError("reshape: sizes differ, " + llvm::Twine(result.offsets.size()) + " and " +
                      llvm::Twine(count));

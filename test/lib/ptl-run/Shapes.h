@@ -4,8 +4,8 @@
 // Operations of which a rank may own a piece take `Window`s: where the local
 // dimension lies in the global one. An uncut dimension is all of it.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_SHAPES_H
-#define PTLC_TEST_RUN_SHAPES_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_SHAPES_H
+#define PTLC_TEST_LIB_PTL_RUN_SHAPES_H
 
 #include "test/lib/ptl-run/Random.h"
 #include "test/lib/ptl-run/Tensor.h"
@@ -29,8 +29,8 @@ Window windowOf(Name dim, int64_t size, llvm::ArrayRef<Window> windows);
 llvm::Expected<Tensor> gather(const Tensor &table, Name dim, const Tensor &ids, const Type &type,
                               llvm::ArrayRef<Window> windows);
 
-/// The transpose: adds `updates` to the rows of `init` (zeros without it) that `ids` name. Id -1 and
-/// rows of other ranks are left out; a junk id is an error, since its place can't be known.
+/// The transpose: adds `updates` to the rows of `init` (zeros without it) that `ids` name. Id -1
+/// and rows of other ranks are left out; a junk id is an error, since its place can't be known.
 llvm::Expected<Tensor> scatterAdd(const Tensor &ids, const Tensor &updates, Name dim,
                                   const std::optional<Tensor> &init, const Type &type,
                                   llvm::ArrayRef<Window> windows);
@@ -72,4 +72,4 @@ Tensor block(const Tensor &x, Name dim, int64_t start, int64_t size);
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_SHAPES_H
+#endif // PTLC_TEST_LIB_PTL_RUN_SHAPES_H

@@ -9,7 +9,8 @@
 
 namespace ptlc::run {
 
-static constexpr llvm::StringLiteral kGlobalType = "spmd.global_type", kSharding = "spmd.sharding";
+static constexpr llvm::StringLiteral kGlobalType = "spmd.global_type", kSharding = "spmd.sharding",
+                                     kPieces = "spmd.pieces", kBatch = "batch";
 
 static Sharding shardingOf(spmd::ShardingAttr attribute) {
   Sharding sharding;
@@ -47,6 +48,10 @@ static Port readPort(mlir::Type type, mlir::DictionaryAttr attributes, unsigned 
     port.global = typeOf(global.getValue());
   if (auto sharding = attributes.getAs<spmd::ShardingAttr>(kSharding))
     port.placement.sharding = shardingOf(sharding);
+  if (auto pieces = attributes.getAs<mlir::IntegerAttr>(kPieces)) {
+    port.placement.pieces = pieces.getInt();
+    port.placement.microDim = kBatch;
+  }
   return port;
 }
 

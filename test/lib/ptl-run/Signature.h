@@ -5,8 +5,8 @@
 // that is what makes the same numbers flow into a program before and after it
 // was cut for a mesh.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_SIGNATURE_H
-#define PTLC_TEST_RUN_SIGNATURE_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_SIGNATURE_H
+#define PTLC_TEST_LIB_PTL_RUN_SIGNATURE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,7 +18,8 @@ namespace ptlc::run {
 
 /// An argument or a result.
 struct Port {
-  std::string role; ///< "weight", "state", "data", "hyper", "step", "valid", "loss", ...; or "value"
+  std::string
+      role; ///< "weight", "state", "data", "hyper", "step", "valid", "loss", ...; or "value"
   std::string path; ///< "blocks.0.attn.wq", a field's name, or the number of an unnamed port
   Type local, global;
   Placement placement;
@@ -56,4 +57,4 @@ llvm::FailureOr<GlobalOutcome> runGlobal(const Signature &signature, const Tenso
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_SIGNATURE_H
+#endif // PTLC_TEST_LIB_PTL_RUN_SIGNATURE_H

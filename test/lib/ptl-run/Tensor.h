@@ -11,8 +11,8 @@
 // element kind afterwards (`roundToElement`), unless it runs in double
 // altogether.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TEST_RUN_TENSOR_H
-#define PTLC_TEST_RUN_TENSOR_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_TENSOR_H
+#define PTLC_TEST_LIB_PTL_RUN_TENSOR_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -123,4 +123,4 @@ void walk(llvm::ArrayRef<int64_t> sizes, const std::array<Sizes, N> &strides, Vi
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_TENSOR_H
+#endif // PTLC_TEST_LIB_PTL_RUN_TENSOR_H

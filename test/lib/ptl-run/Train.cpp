@@ -16,8 +16,8 @@ double globalNorm(llvm::ArrayRef<Tensor> tensors) {
   return std::sqrt(sum);
 }
 
-static constexpr llvm::StringLiteral kAdamW[] = {"lr", "beta1", "beta2", "eps", "weight_decay",
-                                                 "scale"};
+static constexpr llvm::StringLiteral kAdamW[] = {"lr",  "beta1",        "beta2",
+                                                 "eps", "weight_decay", "scale"};
 static constexpr llvm::StringLiteral kSgd[] = {"lr", "momentum", "dampening", "weight_decay",
                                                "scale"};
 static constexpr llvm::StringLiteral kLion[] = {"lr", "beta1", "beta2", "weight_decay", "scale"};

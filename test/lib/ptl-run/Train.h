@@ -1,7 +1,7 @@
 //===- Train.h - Gradient norm and optimizers -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef PTLC_TEST_RUN_TRAIN_H
-#define PTLC_TEST_RUN_TRAIN_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_TRAIN_H
+#define PTLC_TEST_LIB_PTL_RUN_TRAIN_H
 
 #include "test/lib/ptl-run/Tensor.h"
 
@@ -36,4 +36,4 @@ Update optimize(Optimizer optimizer, const Update &before, const Tensor &gradien
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_TRAIN_H
+#endif // PTLC_TEST_LIB_PTL_RUN_TRAIN_H

@@ -1,7 +1,7 @@
 //===- Training.h - Runs a program once or for several steps --------------===//
 // SPDX-License-Identifier: Apache-2.0
-#ifndef PTLC_TEST_RUN_TRAINING_H
-#define PTLC_TEST_RUN_TRAINING_H
+#ifndef PTLC_TEST_LIB_PTL_RUN_TRAINING_H
+#define PTLC_TEST_LIB_PTL_RUN_TRAINING_H
 
 #include "test/lib/ptl-run/Inputs.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,4 +23,4 @@ llvm::LogicalResult runSteps(mlir::func::FuncOp function, Inputs &inputs, const 
 
 } // namespace ptlc::run
 
-#endif // PTLC_TEST_RUN_TRAINING_H
+#endif // PTLC_TEST_LIB_PTL_RUN_TRAINING_H

@@ -4,13 +4,13 @@
 // The interpreter's gradients are written by hand from closed forms; here they
 // are held against differences of the forward functions.
 //===----------------------------------------------------------------------===//
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "test/lib/ptl-run/Attention.h"
 #include "test/lib/ptl-run/Composites.h"
 #include "test/lib/ptl-run/Contraction.h"
 #include "test/lib/ptl-run/Elementwise.h"
 #include "test/lib/ptl-run/Files.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -60,15 +60,13 @@ TEST(Math, NormGradients) {
   Type type{Element::F32, {"x", "d"}, {2, 4}}, row{Element::F32, {"x"}, {2}};
   Tensor x = noise(type, "x"), dy = noise(type, "dy");
   Normalised layer = llvm::cantFail(layerNorm(x, "d", 1e-5, row));
-  expectGradient(x, llvm::cantFail(normGrad(dy, x, layer.mean, layer.rstd, "d")),
-                 [&](const Tensor &x) {
-                   return inner(dy, llvm::cantFail(layerNorm(x, "d", 1e-5, row)).y);
-                 });
+  expectGradient(
+      x, llvm::cantFail(normGrad(dy, x, layer.mean, layer.rstd, "d")),
+      [&](const Tensor &x) { return inner(dy, llvm::cantFail(layerNorm(x, "d", 1e-5, row)).y); });
   Normalised rms = llvm::cantFail(rmsNorm(x, "d", 1e-5, row));
-  expectGradient(x, llvm::cantFail(normGrad(dy, x, std::nullopt, rms.rstd, "d")),
-                 [&](const Tensor &x) {
-                   return inner(dy, llvm::cantFail(rmsNorm(x, "d", 1e-5, row)).y);
-                 });
+  expectGradient(
+      x, llvm::cantFail(normGrad(dy, x, std::nullopt, rms.rstd, "d")),
+      [&](const Tensor &x) { return inner(dy, llvm::cantFail(rmsNorm(x, "d", 1e-5, row)).y); });
 }
 
 TEST(Math, CrossEntropyGradient) {
@@ -113,8 +111,8 @@ static void expectAttentionGradients(AttentionForm form, Type q, Type k, Type v,
     return llvm::cantFail(attention(tensors[0], tensors[1], tensors[2], mask, form, y, lse));
   };
   AttentionResult result = forward();
-  AttentionGradients gradients = llvm::cantFail(attentionGrad(
-      dy, tensors[0], tensors[1], tensors[2], mask, result.y, result.lse, form));
+  AttentionGradients gradients = llvm::cantFail(
+      attentionGrad(dy, tensors[0], tensors[1], tensors[2], mask, result.y, result.lse, form));
   const Tensor *all[] = {&gradients.dq, &gradients.dk, &gradients.dv};
   for (int i = 0; i < 3; ++i) {
     Tensor kept = tensors[i];
@@ -134,11 +132,10 @@ TEST(Math, SelfAttentionGradients) {
   form.scale = 0.7;
   form.heads = "h";
   form.keyHeads = "g";
-  expectAttentionGradients(form, {Element::F32, {"s", "h", "d"}, {3, 4, 2}},
-                           {Element::F32, {"g", "s", "d"}, {2, 3, 2}},
-                           {Element::F32, {"s", "g", "e"}, {3, 2, 3}},
-                           {Element::F32, {"s", "h", "e"}, {3, 4, 3}},
-                           {Element::F32, {"s", "h"}, {3, 4}}, std::nullopt);
+  expectAttentionGradients(
+      form, {Element::F32, {"s", "h", "d"}, {3, 4, 2}}, {Element::F32, {"g", "s", "d"}, {2, 3, 2}},
+      {Element::F32, {"s", "g", "e"}, {3, 2, 3}}, {Element::F32, {"s", "h", "e"}, {3, 4, 3}},
+      {Element::F32, {"s", "h"}, {3, 4}}, std::nullopt);
 }
 
 // Keys of another length, no head in them, and a mask per query.

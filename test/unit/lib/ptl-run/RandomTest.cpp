@@ -49,8 +49,8 @@ TEST(Random, StreamsDiffer) {
 TEST(Random, ShardsAgreeWithTheWhole) {
   RandomStream stream(3, "p#0", 2);
   Tensor whole = random(stream, Distribution::Uniform, {Element::F32, {"x", "y"}, {5, 4}}, {});
-  Tensor shard = random(stream, Distribution::Uniform, {Element::F32, {"x", "y"}, {3, 4}},
-                        {{"x", 3, 2, 5}});
+  Tensor shard =
+      random(stream, Distribution::Uniform, {Element::F32, {"x", "y"}, {3, 4}}, {{"x", 3, 2, 5}});
   for (int64_t i = 0; i < 8; ++i)
     EXPECT_EQ(shard[i], whole[12 + i]);
   for (int64_t i = 8; i < 12; ++i)
