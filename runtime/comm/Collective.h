@@ -1,0 +1,54 @@
+//===- Collective.h - What ranks do together ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A collective is described once, by the compiler, for all ranks: its group is
+// the ranks that differ only on its axes, its data are segments of the arena at
+// the same place on every rank.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_COMM_COLLECTIVE_H
+#define PTLRT_COMM_COLLECTIVE_H
+
+#include "runtime/core/Tensor.h"
+
+namespace ptlrt {
+
+enum class CollectiveKind : uint8_t { AllReduce, AllGather, ReduceScatter, Broadcast };
+enum class ReduceKind : uint8_t { Sum, Max, Min };
+const char *collectiveName(CollectiveKind kind);
+const char *reduceName(ReduceKind kind);
+
+/// Data of a collective. All-reduce and broadcast work in place on `in`. For the other two the
+/// whole tensor is [outer, length, inner] and each rank's piece [outer, ceil(length / n), inner],
+/// piece i from index i * ceil(length / n); pieces may end early or be empty. All-gather reads the
+/// piece at `in` and writes the whole to `out`, reduce-scatter reads the whole and writes the
+/// piece. `in` and `out` don't overlap.
+struct CommSegment {
+  Layout in, out;
+  int64_t outer = 1, length = 1, inner = 1;
+};
+
+struct Collective {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  ReduceKind reduce = ReduceKind::Sum;
+  Element element = Element::F32;
+  std::vector<int> axes; ///< of the mesh, major first
+  std::vector<CommSegment> segments;
+  int root = 0;              ///< broadcast: place in the group
+  double predictedBytes = 0; ///< per call and rank, by the compiler; a fraction if M isn't even
+  int64_t times = 1;         ///< calls per step
+  std::string line, reason;
+
+  /// "all_reduce sum over dp (model.ptl:31:12)".
+  std::string describe(const Mesh &mesh) const;
+};
+
+/// What one rank moved in one collective so far, counted where bytes are copied.
+struct Traffic {
+  int64_t calls = 0;
+  int64_t read = 0;    ///< bytes read from each other rank's arena, summed
+  int64_t written = 0; ///< bytes written into other ranks' arenas, summed
+};
+
+} // namespace ptlrt
+
+#endif // PTLRT_COMM_COLLECTIVE_H

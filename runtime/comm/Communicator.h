@@ -1,0 +1,36 @@
+//===- Communicator.h - One rank's connection to the others ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The interface of all back ends. Ranks of a group call the same collectives in
+// the same order. Sums are taken in ascending order of ranks, so results are the
+// same bits on every back end. A rank that fails calls abort(); then every call
+// of every rank returns an error, soon.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_COMM_COMMUNICATOR_H
+#define PTLRT_COMM_COMMUNICATOR_H
+
+#include "runtime/comm/Collective.h"
+#include <span>
+
+namespace ptlrt {
+
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+  /// Runs collective `index` of the list that the communicator was made for.
+  virtual Status run(int index) = 0;
+  /// Waits for all ranks of the mesh.
+  virtual Status barrier() = 0;
+  /// Rank 0 gives `value` to all.
+  virtual Expected<int64_t> agree(int64_t value) = 0;
+  /// Ends the job for all ranks.
+  virtual void abort() = 0;
+  /// Per collective, what this rank moved.
+  virtual std::span<const Traffic> traffic() const = 0;
+};
+
+} // namespace ptlrt
+
+#endif // PTLRT_COMM_COMMUNICATOR_H

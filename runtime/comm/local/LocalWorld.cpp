@@ -1,0 +1,161 @@
+//===- LocalWorld.cpp - Ranks as threads of one process -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a rank needs for a collective (members, its place, the barrier) is looked
+// up once when it connects; running one allocates nothing.
+//===----------------------------------------------------------------------===//
+#include "runtime/comm/local/LocalWorld.h"
+
+#include "runtime/comm/local/Transfer.h"
+#include <algorithm>
+
+namespace ptlrt {
+
+/// One rank's end.
+class LocalCommunicator : public Communicator {
+public:
+  LocalCommunicator(LocalWorld &world, int rank);
+
+  int rank() const override { return self; }
+  int ranks() const override { return static_cast<int>(world.arenas.size()); }
+  Status run(int index) override;
+  Status barrier() override { return finish(world.everyone.wait(), "the end of a step"); }
+  Expected<int64_t> agree(int64_t value) override;
+  void abort() override { world.abort(); }
+  std::span<const Traffic> traffic() const override { return counters; }
+
+private:
+  struct Seat {
+    std::vector<int> members; ///< for gathers and scatters: in the order of the axes
+    std::vector<int> sorted;  ///< for sums: ascending
+    size_t place = 0, sortedPlace = 0;
+    Barrier *barrier = nullptr;
+  };
+  Status wait(int index);
+  Status checkOthers(int index) const;
+  Status finish(WaitResult result, const std::string &where) const;
+
+  LocalWorld &world;
+  int self;
+  std::vector<Seat> seats;
+  std::vector<Traffic> counters;
+};
+
+LocalWorld::LocalWorld(const Mesh &mesh, std::span<const Collective> collectives,
+                       const WaitPolicy &policy)
+    : mesh(mesh), collectives(collectives), policy(policy), everyone(mesh.ranks(), policy, aborted),
+      arenas(mesh.ranks()), current(std::make_unique<std::atomic<int>[]>(mesh.ranks())) {
+  for (int rank = 0; rank < mesh.ranks(); ++rank) {
+    current[rank] = -1;
+    for (const Collective &collective : collectives) {
+      std::vector<int> members = mesh.group(rank, collective.axes);
+      std::sort(members.begin(), members.end());
+      std::unique_ptr<Barrier> &barrier = barriers[members];
+      if (!barrier)
+        barrier = std::make_unique<Barrier>(static_cast<int>(members.size()), policy, aborted);
+    }
+  }
+}
+
+LocalWorld::~LocalWorld() = default;
+
+std::unique_ptr<Communicator> LocalWorld::connect(int rank, uint8_t *arena) {
+  arenas[rank] = arena;
+  return std::make_unique<LocalCommunicator>(*this, rank);
+}
+
+LocalCommunicator::LocalCommunicator(LocalWorld &world, int rank)
+    : world(world), self(rank), counters(world.collectives.size()) {
+  for (const Collective &collective : world.collectives) {
+    Seat seat;
+    seat.members = world.mesh.group(rank, collective.axes);
+    seat.sorted = seat.members;
+    std::sort(seat.sorted.begin(), seat.sorted.end());
+    auto placeIn = [&](const std::vector<int> &ranks) {
+      return static_cast<size_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
+    };
+    seat.place = placeIn(seat.members);
+    seat.sortedPlace = placeIn(seat.sorted);
+    seat.barrier = world.barriers.at(seat.sorted).get();
+    seats.push_back(std::move(seat));
+  }
+}
+
+Status LocalCommunicator::finish(WaitResult result, const std::string &where) const {
+  if (result == WaitResult::Done)
+    return Status::ok();
+  if (result == WaitResult::Aborted)
+    return failure("another rank failed");
+  std::string others;
+  for (size_t rank = 0; rank < world.arenas.size(); ++rank) {
+    int index = world.current[rank].load(std::memory_order_relaxed);
+    if (static_cast<int>(rank) != self)
+      others += fmt::format("; rank {} is {}", rank,
+                            index < 0 ? "in no collective"
+                                      : "in " + world.collectives[index].describe(world.mesh));
+  }
+  return failure("waited {} s in {}{}", world.policy.timeoutMs / 1000, where, others);
+}
+
+Status LocalCommunicator::checkOthers(int index) const {
+  for (int rank : seats[index].sorted) {
+    int other = world.current[rank].load(std::memory_order_relaxed);
+    if (other != index)
+      return failure("runs {}, rank {} runs {}", world.collectives[index].describe(world.mesh),
+                     rank, other < 0 ? "none" : world.collectives[other].describe(world.mesh));
+  }
+  return Status::ok();
+}
+
+Status LocalCommunicator::wait(int index) {
+  WaitResult result = seats[index].barrier->wait();
+  if (result == WaitResult::Done)
+    return Status::ok();
+  return finish(result, world.collectives[index].describe(world.mesh));
+}
+
+Status LocalCommunicator::run(int index) {
+  const Collective &collective = world.collectives[index];
+  const Seat &seat = seats[index];
+  ++counters[index].calls;
+  if (seat.members.size() == 1 && collective.kind != CollectiveKind::AllGather &&
+      collective.kind != CollectiveKind::ReduceScatter)
+    return Status::ok();
+  world.current[self].store(index, std::memory_order_relaxed);
+  PTLRT_TRY(wait(index));
+  PTLRT_TRY(checkOthers(index));
+  Transfer transfer{collective, world.arenas, seat.members, seat.place, counters[index]};
+  switch (collective.kind) {
+  case CollectiveKind::AllReduce:
+    transfer.members = seat.sorted;
+    transfer.place = seat.sortedPlace;
+    transfer.allReduce();
+    break;
+  case CollectiveKind::AllGather:
+    transfer.allGather();
+    break;
+  case CollectiveKind::ReduceScatter:
+    transfer.reduceScatter();
+    break;
+  case CollectiveKind::Broadcast:
+    transfer.broadcast();
+    break;
+  }
+  PTLRT_TRY(wait(index));
+  world.current[self].store(-1, std::memory_order_relaxed);
+  return Status::ok();
+}
+
+Expected<int64_t> LocalCommunicator::agree(int64_t value) {
+  if (ranks() == 1)
+    return value;
+  if (self == 0)
+    world.agreed.store(value, std::memory_order_relaxed);
+  PTLRT_TRY(barrier());
+  int64_t result = world.agreed.load(std::memory_order_relaxed);
+  // Nobody may overwrite it before all have read it.
+  PTLRT_TRY(barrier());
+  return result;
+}
+
+} // namespace ptlrt

@@ -1,0 +1,24 @@
+//===- Reduce.h - Combining the same elements of several buffers ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inner loop of the local back end.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_COMM_LOCAL_REDUCE_H
+#define PTLRT_COMM_LOCAL_REDUCE_H
+
+#include "runtime/comm/Collective.h"
+#include <span>
+
+namespace ptlrt {
+
+/// The longest run that reduceBlock() takes, in elements: it stays in the first-level cache.
+inline constexpr int64_t kReduceBlock = 2048;
+
+/// Combines `count` elements of all `buffers`, ascending, and writes them to each of `results`.
+/// The two lists may name the same memory.
+void reduceBlock(ReduceKind kind, Element element, std::span<uint8_t *const> buffers,
+                 std::span<uint8_t *const> results, int64_t count);
+
+} // namespace ptlrt
+
+#endif // PTLRT_COMM_LOCAL_REDUCE_H

@@ -1,0 +1,153 @@
+//===- Transfer.cpp - One rank's part of a collective in shared memory ----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Segments are walked in logical order, rows without their padding. An all-reduce
+// is shared out by elements over all segments together, so small tensors don't
+// make ranks wait for each other.
+//===----------------------------------------------------------------------===//
+#include "runtime/comm/local/Transfer.h"
+
+#include "runtime/comm/local/Reduce.h"
+#include <cstring>
+
+namespace ptlrt {
+
+namespace {
+
+/// Pointers to the same place in several arenas; no allocation for usual groups.
+class Places {
+public:
+  explicit Places(size_t count) : size(count) {
+    if (count > kInline)
+      more.resize(count);
+  }
+  uint8_t *&operator[](size_t i) { return more.empty() ? few[i] : more[i]; }
+  std::span<uint8_t *const> all() const { return {more.empty() ? few : more.data(), size}; }
+
+private:
+  static constexpr size_t kInline = 64;
+  size_t size;
+  uint8_t *few[kInline];
+  std::vector<uint8_t *> more;
+};
+
+} // namespace
+
+/// Shares are multiples of this many elements, so that ranks don't write to one cache line.
+static constexpr int64_t kShareUnit = 16;
+
+static int64_t shareStart(int64_t total, size_t place, size_t members) {
+  int64_t units = ceilDivide(total, kShareUnit);
+  int64_t start = units * static_cast<int64_t>(place) / static_cast<int64_t>(members) * kShareUnit;
+  return std::min(start, total);
+}
+
+void Transfer::reduceRun(int64_t offset, int64_t count) {
+  int64_t size = elementSize(collective.element);
+  Places places(members.size());
+  for (int64_t done = 0; done < count;) {
+    int64_t part = std::min(kReduceBlock, count - done);
+    for (size_t m = 0; m < members.size(); ++m)
+      places[m] = arenaOf(m) + offset + done * size;
+    reduceBlock(collective.reduce, collective.element, places.all(), places.all(), part);
+    int64_t others = static_cast<int64_t>(members.size()) - 1;
+    traffic.read += others * part * size;
+    traffic.written += others * part * size;
+    done += part;
+  }
+}
+
+void Transfer::allReduce() {
+  int64_t total = 0, size = elementSize(collective.element);
+  for (const CommSegment &segment : collective.segments)
+    total += segment.in.rows * segment.in.cols;
+  int64_t begin = shareStart(total, place, members.size());
+  int64_t end = shareStart(total, place + 1, members.size());
+  int64_t position = 0;
+  for (const CommSegment &segment : collective.segments) {
+    int64_t elements = segment.in.rows * segment.in.cols;
+    int64_t from = std::max<int64_t>(begin - position, 0);
+    int64_t to = std::min(end - position, elements);
+    if (from < to)
+      forEachPart(segment.in, size, from, to - from,
+                  [&](int64_t offset, int64_t count) { reduceRun(offset, count); });
+    position += elements;
+  }
+}
+
+/// Walks `count` elements from element `a` of one layout and `b` of another in parts that are
+/// contiguous in both: `visit(offset a, offset b, elements)`.
+template <typename Visitor>
+static void forEachPair(const Layout &first, int64_t a, const Layout &second, int64_t b,
+                        int64_t size, int64_t count, Visitor &&visit) {
+  forEachPart(first, size, a, count, [&](int64_t offset, int64_t part) {
+    forEachPart(second, size, b, part, [&](int64_t other, int64_t elements) {
+      visit(offset, other, elements);
+      offset += elements * size;
+    });
+    b += part;
+  });
+}
+
+void Transfer::gatherFrom(const CommSegment &segment, size_t member) {
+  int64_t size = elementSize(collective.element);
+  int64_t piece = ceilDivide(segment.length, static_cast<int64_t>(members.size()));
+  int64_t start = static_cast<int64_t>(member) * piece;
+  int64_t valid = std::min(piece, segment.length - start);
+  for (int64_t o = 0; valid > 0 && o < segment.outer; ++o)
+    forEachPair(segment.in, o * piece * segment.inner, segment.out,
+                (o * segment.length + start) * segment.inner, size, valid * segment.inner,
+                [&](int64_t from, int64_t to, int64_t count) {
+                  std::memcpy(arenaOf(place) + to, arenaOf(member) + from, count * size);
+                  traffic.read += member == place ? 0 : count * size;
+                });
+}
+
+void Transfer::allGather() {
+  for (const CommSegment &segment : collective.segments)
+    for (size_t member = 0; member < members.size(); ++member)
+      gatherFrom(segment, member);
+}
+
+void Transfer::scatterRun(const CommSegment &segment, int64_t from, int64_t to, int64_t count) {
+  int64_t size = elementSize(collective.element);
+  Places places(members.size());
+  forEachPair(segment.in, from, segment.out, to, size, count,
+              [&](int64_t source, int64_t result, int64_t elements) {
+                for (int64_t done = 0; done < elements;) {
+                  int64_t part = std::min(kReduceBlock, elements - done);
+                  for (size_t m = 0; m < members.size(); ++m)
+                    places[m] = arenaOf(m) + source + done * size;
+                  uint8_t *target[] = {arenaOf(place) + result + done * size};
+                  reduceBlock(collective.reduce, collective.element, places.all(), target, part);
+                  traffic.read += (static_cast<int64_t>(members.size()) - 1) * part * size;
+                  done += part;
+                }
+              });
+}
+
+void Transfer::reduceScatter() {
+  for (const CommSegment &segment : collective.segments) {
+    int64_t piece = ceilDivide(segment.length, static_cast<int64_t>(members.size()));
+    int64_t start = static_cast<int64_t>(place) * piece;
+    int64_t valid = std::min(piece, segment.length - start);
+    for (int64_t o = 0; valid > 0 && o < segment.outer; ++o)
+      scatterRun(segment, (o * segment.length + start) * segment.inner, o * piece * segment.inner,
+                 valid * segment.inner);
+  }
+}
+
+void Transfer::broadcast() {
+  auto root = static_cast<size_t>(collective.root);
+  if (place == root)
+    return;
+  int64_t size = elementSize(collective.element);
+  for (const CommSegment &segment : collective.segments)
+    forEachPart(segment.in, size, 0, segment.in.rows * segment.in.cols,
+                [&](int64_t offset, int64_t count) {
+                  std::memcpy(arenaOf(place) + offset, arenaOf(root) + offset, count * size);
+                  traffic.read += count * size;
+                });
+}
+
+} // namespace ptlrt

@@ -1,0 +1,37 @@
+//===- StubCommunicator.h - A back end that only counts -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One rank of a large mesh, alone: collectives leave the data as they are and
+// count what this rank would receive. For planning and tests of volume.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_COMM_STUB_STUBCOMMUNICATOR_H
+#define PTLRT_COMM_STUB_STUBCOMMUNICATOR_H
+
+#include "runtime/comm/Communicator.h"
+
+namespace ptlrt {
+
+class StubCommunicator : public Communicator {
+public:
+  StubCommunicator(const Mesh &mesh, std::span<const Collective> collectives, int rank)
+      : mesh(mesh), collectives(collectives), self(rank), counters(collectives.size()) {}
+
+  int rank() const override { return self; }
+  int ranks() const override { return mesh.ranks(); }
+  Status run(int index) override;
+  Status barrier() override { return isAborted ? failure("aborted") : Status::ok(); }
+  Expected<int64_t> agree(int64_t value) override { return value; }
+  void abort() override { isAborted = true; }
+  std::span<const Traffic> traffic() const override { return counters; }
+
+private:
+  const Mesh &mesh;
+  std::span<const Collective> collectives;
+  int self;
+  bool isAborted = false;
+  std::vector<Traffic> counters;
+};
+
+} // namespace ptlrt
+
+#endif // PTLRT_COMM_STUB_STUBCOMMUNICATOR_H

@@ -1,0 +1,37 @@
+//===- Env.cpp - The environment variables that the runtime reads ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table, and one reader that checks a value against it.
+//===----------------------------------------------------------------------===//
+#include "runtime/core/Env.h"
+
+#include "runtime/core/Number.h"
+#include <cstdlib>
+
+namespace ptlrt::env {
+
+static constexpr Variable kTable[] = {
+    {"PTL_COMM_TIMEOUT", 600, 1, 1'000'000,
+     "seconds that a rank waits for another one before the job ends with an error"},
+    {"PTL_COMM_SPIN", -1, -1, 1'000'000'000,
+     "turns of a waiting rank's loop before it gives its core away; -1: many if there is a core "
+     "for each thread, else few"},
+};
+
+std::span<const Variable> variables() { return kTable; }
+
+static Expected<int64_t> read(const Variable &variable) {
+  const char *text = std::getenv(variable.name);
+  if (!text || !*text)
+    return variable.byDefault;
+  std::optional<int64_t> value = parseInteger(text);
+  if (!value || *value < variable.least || *value > variable.most)
+    return failure("{} must be a whole number from {} to {}, is '{}'", variable.name,
+                   variable.least, variable.most, text);
+  return *value;
+}
+
+Expected<int64_t> commTimeout() { return read(kTable[0]); }
+Expected<int64_t> commSpin() { return read(kTable[1]); }
+
+} // namespace ptlrt::env

@@ -1,0 +1,277 @@
+//===- Job.cpp - A program, its options and its ranks ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whatever can be wrong with files and options is found before the first thread
+// starts.
+//===----------------------------------------------------------------------===//
+#include "runtime/exec/Job.h"
+
+#include "runtime/core/Env.h"
+#include "runtime/core/Number.h"
+#include "runtime/core/Suggest.h"
+#include "runtime/exec/Signals.h"
+#include <algorithm>
+#include <thread>
+
+namespace ptlrt {
+
+Job::~Job() = default;
+
+Expected<std::unique_ptr<Job>> Job::create(const ptlrt_program_t &program, const Options &options) {
+  Expected<ProgramInfo> info = readProgram(program);
+  if (info.isError())
+    return info.status();
+  PTLRT_TRY(checkFeatures(info->features, info->cpu));
+  std::unique_ptr<Job> job(new Job(program, std::move(*info), options));
+  PTLRT_TRY(job->applyOptions());
+  PTLRT_TRY(job->openWeights());
+  return job;
+}
+
+int Job::threadsPerRank() const {
+  if (wishes.threads > 0)
+    return static_cast<int>(wishes.threads);
+  int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, cores / description.mesh.ranks());
+}
+
+Status Job::applySet(const std::string &text) {
+  size_t equals = text.find('=');
+  std::optional<double> value =
+      equals == std::string::npos ? std::nullopt : parseNumber(text.substr(equals + 1));
+  if (!value)
+    return failure("'--set {}': expected name=number", text);
+  std::string name = text.substr(0, equals);
+  bool found = false;
+  std::vector<std::string> names;
+  for (HyperInfo &hyper : description.hypers) {
+    std::string full = fmt::format("opt{}.{}", hyper.group, hyper.name);
+    names.insert(names.end(), {hyper.name, full});
+    if (name != hyper.name && name != full)
+      continue;
+    hyper.value = *value;
+    found = true;
+  }
+  if (found)
+    return Status::ok();
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return failure("the program has no number '{}'{}", name, didYouMean(name, names));
+}
+
+Status Job::applyData() {
+  DataSpec &data = description.data;
+  if (wishes.data.empty())
+    return Status::ok();
+  data.line = "--data";
+  if (data.kind != DataKind::Npy) {
+    data.files = wishes.data;
+    return Status::ok();
+  }
+  std::vector<std::string> names;
+  for (FieldSpec &field : data.fields)
+    names.push_back(field.tensor.name);
+  std::vector<bool> isGiven(data.fields.size());
+  for (const std::string &text : wishes.data) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      return failure("'--data {}': expected field=file", text);
+    size_t field = std::find(names.begin(), names.end(), text.substr(0, equals)) - names.begin();
+    if (field == names.size())
+      return failure("'--data {}': the program has no field '{}'{}", text, text.substr(0, equals),
+                     didYouMean(text.substr(0, equals), names));
+    if (!isGiven[field])
+      data.fields[field].files.clear();
+    isGiven[field] = true;
+    data.fields[field].files.push_back(text.substr(equals + 1));
+  }
+  return Status::ok();
+}
+
+Status Job::applyOptions() {
+  if (wishes.ranks && *wishes.ranks != description.mesh.ranks())
+    return failure("the program was compiled for {} ranks ({}), not {}; compile it with another "
+                   "--mesh",
+                   description.mesh.ranks(), description.mesh.describe(), *wishes.ranks);
+  if (wishes.steps)
+    description.steps = *wishes.steps;
+  if (wishes.seed)
+    description.seed = *wishes.seed;
+  for (const std::string &text : wishes.set)
+    PTLRT_TRY(applySet(text));
+  PTLRT_TRY(applyData());
+  if (!wishes.checkpointFolder.empty()) {
+    if (!description.checkpoint)
+      description.checkpoint.emplace();
+    description.checkpoint->directory = wishes.checkpointFolder;
+  }
+  if (wishes.checkpointEvery) {
+    if (!description.checkpoint)
+      return failure("'--checkpoint-every' needs '--checkpoint-dir': the program has no "
+                     "'checkpoint'");
+    description.checkpoint->every = *wishes.checkpointEvery;
+  }
+  return Status::ok();
+}
+
+Status Job::openResume() {
+  std::string folder = *wishes.resume;
+  if (folder.empty() && description.checkpoint)
+    folder = description.checkpoint->directory;
+  if (folder.empty())
+    return failure("'--resume' needs a folder: the program has no 'checkpoint'");
+  if (!wishes.init.empty())
+    return failure("'--init' and '--resume' can't be given together");
+  Expected<Checkpoint> opened = openCheckpoint(folder);
+  if (opened.isError())
+    return opened.status();
+  checkpoint = std::move(*opened);
+  const RunState &run = checkpoint->run;
+  if (wishes.command == Command::Sample)
+    return Status::ok();
+  if (wishes.seed && *wishes.seed != run.seed)
+    return failure("'{}' was written with seed {}, not {}", checkpoint->folder, run.seed,
+                   *wishes.seed);
+  if (run.batch != description.batch)
+    return failure("'{}' was written with batch {}, the program has batch {}", checkpoint->folder,
+                   run.batch, description.batch);
+  description.seed = run.seed;
+  return Status::ok();
+}
+
+/// The weights below the part `prefix`, or all if it is empty.
+static std::vector<size_t> weightsBelow(const ProgramInfo &info, const std::string &prefix) {
+  std::vector<size_t> weights;
+  for (size_t i = 0; i < info.weights.size(); ++i)
+    if (prefix.empty() || info.weights[i].tensor.name.starts_with(prefix + "."))
+      weights.push_back(i);
+  return weights;
+}
+
+Status Job::openInit(const InitInfo &init) {
+  Expected<SafetensorsFile> file = SafetensorsFile::open(init.file);
+  if (file.isError())
+    return file.status();
+  initFiles.push_back(std::move(*file));
+  std::vector<std::string> names;
+  std::vector<TensorOrigin *> places;
+  for (size_t i : init.weights.empty() ? weightsBelow(description, init.prefix) : init.weights) {
+    const std::string &path = description.weights[i].tensor.name;
+    bool below = !init.prefix.empty() && path.starts_with(init.prefix + ".");
+    names.push_back(below ? path.substr(init.prefix.size() + 1) : path);
+    places.push_back(&origins[i]);
+  }
+  return findAll(initFiles.back(), names, places);
+}
+
+Status Job::openWeights() {
+  std::vector<std::string> stateNames;
+  for (const WeightInfo &weight : description.weights)
+    origins.push_back({&weight.tensor, weight.tensor.layout, nullptr, weight.initial});
+  for (const WeightInfo &weight : description.weights)
+    for (const StateInfo &state : weight.states) {
+      origins.push_back({&weight.tensor, state.layout, nullptr, {}});
+      stateNames.push_back(weight.tensor.name + "#" + state.name);
+    }
+  std::vector<TensorOrigin *> places;
+  for (TensorOrigin &origin : origins)
+    places.push_back(&origin);
+  std::span<TensorOrigin *const> weights(places.data(), description.weights.size());
+  std::span<TensorOrigin *const> states(places.data() + weights.size(), stateNames.size());
+  if (wishes.resume) {
+    PTLRT_TRY(openResume());
+    PTLRT_TRY(findAll(checkpoint->weights, description.weightNames(), weights));
+    return wishes.command == Command::Sample ? Status::ok()
+                                             : findAll(checkpoint->states, stateNames, states);
+  }
+  if (!wishes.init.empty())
+    return openInit({wishes.init, "", {}});
+  for (const InitInfo &init : description.inits)
+    PTLRT_TRY(openInit(init));
+  return Status::ok();
+}
+
+Status Job::allocate() {
+  int count = description.mesh.ranks();
+  deviceOptions.threads = threadsPerRank();
+  if (std::string problem; !cpu::readEnvironment(deviceOptions, problem))
+    return Status::error(problem);
+  std::optional<int64_t> need = multiply(description.arenaBytes, count);
+  int64_t available = availableMemory();
+  if (!need || (available > 0 && *need > available))
+    return failure("the program needs {:.2f} GB of memory ({} ranks of {:.2f} GB), {:.2f} GB are "
+                   "available",
+                   static_cast<double>(count) * description.arenaBytes / 1e9, count,
+                   description.arenaBytes / 1e9, available / 1e9);
+  Expected<int64_t> timeout = env::commTimeout(), spin = env::commSpin();
+  if (timeout.isError())
+    return timeout.status();
+  if (spin.isError())
+    return spin.status();
+  WaitPolicy policy;
+  policy.timeoutMs = *timeout * 1000;
+  bool hasCores = count * threadsPerRank() <= static_cast<int>(std::thread::hardware_concurrency());
+  policy.spin = *spin >= 0 ? *spin : hasCores ? 20'000 : 50;
+  world = std::make_unique<LocalWorld>(description.mesh, description.collectives, policy);
+  for (int rank = 0; rank < count; ++rank) {
+    auto state = std::make_unique<RankState>();
+    initializeRank(*state, description.mesh, rank, description.seed);
+    Expected<Arena> arena = Arena::map(description.arenaBytes);
+    if (arena.isError())
+      return arena.status();
+    state->arena = std::move(*arena);
+    state->comm = world->connect(rank, state->memory());
+    memory.push_back(state->memory());
+    states.push_back(std::move(state));
+  }
+  return Status::ok();
+}
+
+void Job::record(const RankState &state, const Status &status) {
+  std::lock_guard<std::mutex> lock(failureLock);
+  if (firstFailure.isError())
+    return;
+  std::string where;
+  if (description.mesh.ranks() > 1 && !isEverywhere)
+    where = fmt::format("rank {}", state.rank.rank);
+  if (state.rank.step >= 0)
+    where += fmt::format("{}step {}", where.empty() ? "" : ", ", state.rank.step);
+  firstFailure = where.empty() ? status : failure("{}: {}", where, status.message());
+}
+
+void Job::runRank(RankState &state, const std::function<Status(RankState &)> &body) {
+  announceRank(&state.rank);
+  Status status;
+  try {
+    cpu::Device device(deviceOptions);
+    state.device = &device;
+    state.rank.step = -1;
+    state.arena->touch();
+    for (const TensorOrigin &origin : origins)
+      if (origin.fileData || origin.initial.kind != InitialKind::Zeros) // the arena is zero
+        fillPiece(origin, description.mesh, state.rank.rank, description.seed, state.memory());
+    status = state.comm->barrier();
+    if (status.isOk())
+      status = body(state);
+    state.device = nullptr;
+  } catch (const std::exception &error) {
+    status = failure("{}", error.what());
+  }
+  if (status.isError()) {
+    // Recorded before the others are told, so theirs can't be the first.
+    record(state, status);
+    state.comm->abort();
+  }
+  announceRank(nullptr);
+}
+
+Status Job::runRanks(const std::function<Status(RankState &)> &body) {
+  std::vector<std::thread> threads;
+  for (const std::unique_ptr<RankState> &state : states)
+    threads.emplace_back([this, &state, &body] { runRank(*state, body); });
+  for (std::thread &thread : threads)
+    thread.join();
+  return firstFailure;
+}
+
+} // namespace ptlrt

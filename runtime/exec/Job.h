@@ -1,0 +1,80 @@
+//===- Job.h - A program, its options and its ranks -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What training and sampling share: the program with the command line's values
+// put in, where weights come from, the ranks' memory and threads, and the first
+// failure of any of them.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_EXEC_JOB_H
+#define PTLRT_EXEC_JOB_H
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/comm/local/LocalWorld.h"
+#include "runtime/device/cpu/Device.h"
+#include "runtime/exec/Options.h"
+#include "runtime/exec/RankState.h"
+#include "runtime/exec/WeightStore.h"
+#include <functional>
+#include <mutex>
+
+namespace ptlrt {
+
+class Job {
+public:
+  /// Reads `program`, checks this machine, applies `options`, opens the files that weights come
+  /// from.
+  static Expected<std::unique_ptr<Job>> create(const ptlrt_program_t &program,
+                                               const Options &options);
+  ~Job();
+
+  const ptlrt_program_t &program() const { return code; }
+  const ProgramInfo &info() const { return description; }
+  const Options &options() const { return wishes; }
+  const std::optional<Checkpoint> &resumed() const { return checkpoint; }
+  int threadsPerRank() const;
+
+  /// Gets the memory of all ranks.
+  Status allocate();
+  std::span<uint8_t *const> arenas() const { return memory; }
+  std::span<const std::unique_ptr<RankState>> ranks() const { return states; }
+
+  /// Runs `body` for each rank on a thread of its own, with its weights in place. Returns the first
+  /// error of any rank, which ended all; the message names the rank and the step.
+  Status runRanks(const std::function<Status(RankState &)> &body);
+  /// For errors that all ranks meet alike: their message doesn't name a rank.
+  void failEverywhere() { isEverywhere = true; }
+
+private:
+  Job(const ptlrt_program_t &program, ProgramInfo info, const Options &options)
+      : code(program), description(std::move(info)), wishes(options) {}
+  Status applyOptions();
+  Status applySet(const std::string &text);
+  Status applyData();
+  Status openWeights();
+  Status openResume();
+  Status openInit(const InitInfo &init);
+  void runRank(RankState &state, const std::function<Status(RankState &)> &body);
+  void record(const RankState &state, const Status &status);
+
+  const ptlrt_program_t &code;
+  ProgramInfo description;
+  Options wishes;
+  std::optional<Checkpoint> checkpoint;
+  std::vector<SafetensorsFile> initFiles;
+  std::vector<TensorOrigin> origins; ///< weights, then states
+
+  cpu::DeviceOptions deviceOptions;
+  std::unique_ptr<LocalWorld> world;
+  std::vector<std::unique_ptr<RankState>> states;
+  std::vector<uint8_t *> memory;
+  std::mutex failureLock;
+  Status firstFailure;
+  std::atomic<bool> isEverywhere{false};
+};
+
+/// Checks that this CPU has `features`, names as LLVM's ("avx2").
+Status checkFeatures(std::span<const std::string> features, const std::string &compiledFor);
+
+} // namespace ptlrt
+
+#endif // PTLRT_EXEC_JOB_H

@@ -1,0 +1,289 @@
+//===- ProgramInfo.cpp - Reading the metadata of a program ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A broken description is a fault of the compiler, not of the user, but it must
+// not become a wild pointer: everything is checked once, here. JSON access may
+// throw; readProgram() is the border where that becomes a Status.
+//===----------------------------------------------------------------------===//
+#include "runtime/exec/ProgramInfo.h"
+
+#include "runtime/exec/ProgramCheck.h"
+#include <nlohmann/json.hpp>
+
+namespace ptlrt {
+
+using nlohmann::json;
+
+namespace {
+/// Thrown inside this file only.
+struct BrokenMetadata {
+  std::string message;
+};
+} // namespace
+
+static Layout readLayout(const json &from) {
+  return {from.at("offset"), from.at("rows"), from.at("cols"), from.at("stride")};
+}
+
+static Element readElement(const std::string &name) {
+  if (name == "f32")
+    return Element::F32;
+  if (name == "i32")
+    return Element::I32;
+  if (name == "i64")
+    return Element::I64;
+  if (name == "i1" || name == "i8" || name == "bool")
+    return Element::Byte;
+  throw BrokenMetadata{fmt::format("unknown element type '{}'", name)};
+}
+
+static int readAxis(const json &from, const Mesh &mesh) {
+  int axis = mesh.find(from.get<std::string>());
+  if (axis < 0)
+    throw BrokenMetadata{fmt::format("unknown axis '{}'", from.get<std::string>())};
+  return axis;
+}
+
+/// Reads what weights, fields and logits have in common.
+static TensorInfo readTensor(const json &from, const char *nameKey, const Mesh &mesh) {
+  TensorInfo tensor;
+  tensor.name = from.value(nameKey, "");
+  tensor.element = readElement(from.value("type", "f32"));
+  tensor.shape = from.at("shape").get<std::vector<int64_t>>();
+  tensor.dims = from.value("dims", std::vector<std::string>());
+  if (tensor.shape.size() > kMaxDims)
+    throw BrokenMetadata{fmt::format("'{}' has {} dimensions, at most {} are supported",
+                                     tensor.name, tensor.shape.size(), kMaxDims)};
+  for (const json &dim : from.value("sharding", json::array())) {
+    tensor.sharding.emplace_back();
+    for (const json &axis : dim)
+      tensor.sharding.back().push_back(readAxis(axis, mesh));
+  }
+  if (tensor.sharding.size() > tensor.shape.size())
+    throw BrokenMetadata{
+        fmt::format("'{}' has a sharding of {} dimensions", tensor.name, tensor.sharding.size())};
+  tensor.layout = readLayout(from.at("layout"));
+  return tensor;
+}
+
+static WeightInfo readWeight(const json &from, const Mesh &mesh) {
+  WeightInfo weight;
+  weight.tensor = readTensor(from, "path", mesh);
+  const json init = from.value("init", json{{"kind", "zeros"}});
+  Expected<Initial> initial =
+      parseInitial(init.at("kind"), init.value("args", std::vector<double>()));
+  if (initial.isError())
+    throw BrokenMetadata{fmt::format("weight '{}': {}", weight.tensor.name, initial.message())};
+  weight.initial = *initial;
+  weight.frozen = from.value("frozen", false);
+  if (from.contains("grad") && !from["grad"].empty())
+    weight.gradient = readLayout(from["grad"]);
+  for (const json &state : from.value("states", json::array()))
+    weight.states.push_back({state.at("name"), readLayout(state.at("layout"))});
+  return weight;
+}
+
+static FieldSpec readField(const json &from, const Mesh &mesh) {
+  FieldSpec field;
+  field.tensor = readTensor(from, "name", mesh);
+  if (std::string file = from.value("file", ""); !file.empty())
+    field.files.push_back(file);
+  field.limit = from.value("limit", int64_t{0});
+  field.limitName = from.value("limit_dim", "");
+  if (from.contains("ignore") && !from["ignore"].is_null())
+    field.ignore = from["ignore"].get<int64_t>();
+  return field;
+}
+
+static DataSpec readData(const json &from, const Mesh &mesh) {
+  DataSpec data;
+  std::string kind = from.value("kind", "npy"), tail = from.value("tail", "drop");
+  data.kind = kind == "tokens" ? DataKind::Tokens : kind == "text" ? DataKind::Text : DataKind::Npy;
+  if (data.kind == DataKind::Npy && kind != "npy")
+    throw BrokenMetadata{fmt::format("unknown kind of data '{}'", kind)};
+  data.tail = tail == "short" ? Tail::Short : tail == "wrap" ? Tail::Wrap : Tail::Drop;
+  if (data.tail == Tail::Drop && tail != "drop")
+    throw BrokenMetadata{fmt::format("unknown tail '{}'", tail)};
+  data.files = from.value("files", std::vector<std::string>());
+  data.shuffle = from.value("shuffle", false);
+  data.line = from.value("line", "");
+  for (const json &field : from.value("fields", json::array()))
+    data.fields.push_back(readField(field, mesh));
+  return data;
+}
+
+static OutputInfo readOutputs(const json &from) {
+  OutputInfo outputs;
+  outputs.loss = from.at("loss");
+  outputs.gradNorm = from.value("grad_norm", int64_t{-1});
+  for (const json &metric : from.value("metrics", json::array()))
+    outputs.metrics.push_back({metric.at("name"), metric.at("offset")});
+  return outputs;
+}
+
+static EvalInfo readEval(const json &from, const Mesh &mesh) {
+  EvalInfo eval;
+  eval.data = readData(from, mesh);
+  eval.every = from.value("every", int64_t{0});
+  eval.batches = from.value("batches", int64_t{0});
+  eval.function = from.at("function");
+  eval.outputs = readOutputs(from.at("outputs"));
+  return eval;
+}
+
+static Schedule readSchedule(const json &from) {
+  static constexpr std::pair<const char *, ScheduleKind> kKinds[] = {
+      {"constant", ScheduleKind::Constant},
+      {"warmup_cosine", ScheduleKind::WarmupCosine},
+      {"warmup_linear", ScheduleKind::WarmupLinear},
+      {"steps", ScheduleKind::Steps}};
+  Schedule schedule;
+  std::string kind = from.value("kind", "constant");
+  bool known = false;
+  for (auto [name, value] : kKinds)
+    if (kind == name) {
+      schedule.kind = value;
+      known = true;
+    }
+  if (!known)
+    throw BrokenMetadata{fmt::format("unknown schedule '{}'", kind)};
+  schedule.warmup = from.value("warmup", int64_t{0});
+  schedule.total = from.value("total", int64_t{0});
+  schedule.minLr = from.value("min_lr", 0.0);
+  schedule.at = from.value("at", std::vector<int64_t>());
+  schedule.factor = from.value("factor", 1.0);
+  return schedule;
+}
+
+static Collective readCollective(const json &from, const Mesh &mesh) {
+  static constexpr std::pair<const char *, CollectiveKind> kKinds[] = {
+      {"all_reduce", CollectiveKind::AllReduce},
+      {"all_gather", CollectiveKind::AllGather},
+      {"reduce_scatter", CollectiveKind::ReduceScatter},
+      {"broadcast", CollectiveKind::Broadcast}};
+  Collective collective;
+  std::string kind = from.at("kind"), reduce = from.value("reduce", "sum");
+  bool known = false;
+  for (auto [name, value] : kKinds)
+    if (kind == name) {
+      collective.kind = value;
+      known = true;
+    }
+  if (!known || (reduce != "sum" && reduce != "max" && reduce != "min"))
+    throw BrokenMetadata{fmt::format("unknown collective '{} {}'", kind, reduce)};
+  collective.reduce = reduce == "sum"   ? ReduceKind::Sum
+                      : reduce == "max" ? ReduceKind::Max
+                                        : ReduceKind::Min;
+  collective.element = readElement(from.value("type", "f32"));
+  for (const json &axis : from.at("axes"))
+    collective.axes.push_back(readAxis(axis, mesh));
+  for (const json &segment : from.at("segments")) {
+    bool pair = segment.contains("in");
+    CommSegment result;
+    result.in = readLayout(pair ? segment.at("in") : segment);
+    result.out = pair ? readLayout(segment.at("out")) : result.in;
+    result.outer = segment.value("outer", int64_t{1});
+    result.length = segment.value("length", int64_t{1});
+    result.inner = segment.value("inner", int64_t{1});
+    collective.segments.push_back(result);
+  }
+  collective.root = from.value("root", 0);
+  collective.predictedBytes = from.value("bytes", 0.0);
+  collective.times = from.value("times", int64_t{1});
+  collective.line = from.value("line", "");
+  collective.reason = from.value("reason", "");
+  return collective;
+}
+
+static void readTraining(const json &from, ProgramInfo &info) {
+  info.data = readData(from.value("data", json::object()), info.mesh);
+  info.batch = from.value("batch", int64_t{1});
+  info.microbatches = from.value("microbatches", int64_t{1});
+  info.steps = from.value("steps", int64_t{1});
+  info.seed = from.value("seed", uint64_t{0});
+  info.tokensPerSample = from.value("tokens_per_sample", int64_t{1});
+  for (const json &hyper : from.value("hypers", json::array()))
+    info.hypers.push_back({hyper.at("name"), hyper.value("group", int64_t{0}), hyper.at("value"),
+                           hyper.at("offset"), hyper.value("scheduled", false)});
+  info.schedule = readSchedule(from.value("schedule", json::object()));
+  info.skipNonfinite = from.value("on_nonfinite", "stop") == "skip";
+  info.outputs = readOutputs(from.at("outputs"));
+  const json evals = from.value("eval", json());
+  if (evals.is_array())
+    for (const json &eval : evals)
+      info.evals.push_back(readEval(eval, info.mesh));
+  else if (!evals.empty())
+    info.evals.push_back(readEval(evals, info.mesh));
+  if (const json checkpoint = from.value("checkpoint", json()); !checkpoint.empty())
+    info.checkpoint = {checkpoint.at("dir"), checkpoint.value("every", int64_t{0})};
+  for (const json &init : from.value("init", json::array()))
+    info.inits.push_back(
+        {init.at("file"), init.value("to", ""), init.value("weights", std::vector<size_t>())});
+}
+
+static ProgramInfo readAll(const json &from) {
+  ProgramInfo info;
+  info.model = from.value("model", "");
+  info.source = from.value("source", "");
+  info.compiler = from.value("compiler", "");
+  const json target = from.value("target", json::object());
+  info.cpu = target.value("cpu", "");
+  info.features = target.value("features", std::vector<std::string>());
+  std::vector<MeshAxis> axes;
+  for (const json &axis : from.value("mesh", json::array()))
+    axes.push_back({axis.at("name"), axis.at("size")});
+  info.mesh = Mesh(std::move(axes));
+  const json &arena = from.at("arena");
+  info.arenaBytes = arena.at("bytes");
+  info.persistentBytes = arena.value("persistent", int64_t{0});
+  info.microBytes = arena.value("micro", int64_t{0});
+  info.scratchBytes = arena.value("scratch", int64_t{0});
+  for (const json &weight : from.value("weights", json::array()))
+    info.weights.push_back(readWeight(weight, info.mesh));
+  readTraining(from, info);
+  if (const json sample = from.value("sample", json()); !sample.empty())
+    info.sample = {sample.at("function"), readTensor(sample.at("field"), "name", info.mesh),
+                   readTensor(sample.at("logits"), "name", info.mesh), sample.at("vocab"),
+                   sample.at("seq")};
+  for (const json &collective : from.value("collectives", json::array()))
+    info.collectives.push_back(readCollective(collective, info.mesh));
+  info.report = from.value("report", json::object()).dump();
+  return info;
+}
+
+int64_t ProgramInfo::parameters() const {
+  int64_t count = 0;
+  for (const WeightInfo &weight : weights)
+    count += weight.tensor.elements();
+  return count;
+}
+
+std::vector<std::string> ProgramInfo::weightNames() const {
+  std::vector<std::string> names;
+  for (const WeightInfo &weight : weights)
+    names.push_back(weight.tensor.name);
+  return names;
+}
+
+Expected<ProgramInfo> readProgram(const ptlrt_program_t &program) {
+  if (program.magic != PTLRT_MAGIC)
+    return failure("the object linked into this executable isn't a compiled program");
+  if (program.version != PTLRT_ABI_VERSION)
+    return failure(
+        "the program was compiled for runtime interface {}, this runtime has {}; compile "
+        "it again with the ptlc that belongs to the runtime",
+        program.version, PTLRT_ABI_VERSION);
+  try {
+    ProgramInfo info =
+        readAll(json::parse(program.metadata, program.metadata + program.metadata_size));
+    if (Status status = checkProgram(info, program); status.isError())
+      return failure("the program's description is broken: {}", status.message());
+    return info;
+  } catch (const json::exception &error) {
+    return failure("the program's description is broken: {}", error.what());
+  } catch (const BrokenMetadata &error) {
+    return failure("the program's description is broken: {}", error.message);
+  }
+}
+
+} // namespace ptlrt

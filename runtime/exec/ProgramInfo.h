@@ -1,0 +1,104 @@
+//===- ProgramInfo.h - A compiled program as the runtime sees it ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The metadata of a program, parsed and checked: after readProgram() every axis,
+// offset, layout and index is known to be in range. runtime/doc/ABI.md holds the
+// schema.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_EXEC_PROGRAMINFO_H
+#define PTLRT_EXEC_PROGRAMINFO_H
+
+#include "ptlrt/ptlrt.h"
+#include "runtime/comm/Collective.h"
+#include "runtime/data/DataSpec.h"
+#include "runtime/exec/Schedule.h"
+#include "runtime/memory/Initial.h"
+
+namespace ptlrt {
+
+/// An optimizer's state of one weight; named "path#m" in files.
+struct StateInfo {
+  std::string name;
+  Layout layout;
+};
+
+struct WeightInfo {
+  TensorInfo tensor; ///< name: the path
+  Initial initial;
+  bool frozen = false;
+  std::optional<Layout> gradient;
+  std::vector<StateInfo> states;
+};
+
+/// A number that the runtime writes before each step.
+struct HyperInfo {
+  std::string name; ///< "lr", "beta1", …, "clip"
+  int64_t group = 0;
+  double value = 0;
+  int64_t offset = 0;
+  bool scheduled = false;
+};
+
+struct MetricInfo {
+  std::string name;
+  int64_t offset = 0;
+};
+struct OutputInfo {
+  int64_t loss = -1, gradNorm = -1; ///< offsets; gradNorm is -1 if there is none
+  std::vector<MetricInfo> metrics;
+};
+
+struct EvalInfo {
+  DataSpec data;
+  int64_t every = 0, batches = 0; ///< batches 0: the whole data
+  int64_t function = 0;
+  OutputInfo outputs;
+};
+
+struct SampleInfo {
+  int64_t function = 0;
+  TensorInfo field, logits; ///< [1, seq] and [1, seq, vocab]
+  int64_t vocab = 0, seq = 0;
+};
+
+struct InitInfo {
+  std::string file, prefix;
+  std::vector<size_t> weights; ///< those that it gives values
+};
+
+struct CheckpointInfo {
+  std::string directory;
+  int64_t every = 0; ///< 0: at the end only
+};
+
+struct ProgramInfo {
+  std::string model, source, compiler, cpu;
+  std::vector<std::string> features;
+  Mesh mesh;
+  int64_t arenaBytes = 0, persistentBytes = 0, microBytes = 0, scratchBytes = 0;
+  std::vector<WeightInfo> weights;
+  DataSpec data;
+  int64_t batch = 1, microbatches = 1, steps = 1, tokensPerSample = 1;
+  uint64_t seed = 0;
+  std::vector<HyperInfo> hypers;
+  Schedule schedule;
+  bool skipNonfinite = false;
+  OutputInfo outputs;
+  std::vector<EvalInfo> evals;
+  std::optional<CheckpointInfo> checkpoint;
+  std::vector<InitInfo> inits;
+  std::optional<SampleInfo> sample;
+  std::vector<Collective> collectives;
+  std::string report; ///< JSON of the compiler, for people
+
+  int64_t parameters() const;
+  /// The paths of all weights, for "did you mean".
+  std::vector<std::string> weightNames() const;
+};
+
+/// Checks magic and version, then reads and checks the metadata.
+Expected<ProgramInfo> readProgram(const ptlrt_program_t &program);
+
+} // namespace ptlrt
+
+#endif // PTLRT_EXEC_PROGRAMINFO_H

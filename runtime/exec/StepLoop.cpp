@@ -1,0 +1,235 @@
+//===- StepLoop.cpp - The steps of one rank -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The decisions that end a run or leave out an update are taken on values that
+// are equal on all ranks (or agreed on), so no rank waits for one that has left.
+//===----------------------------------------------------------------------===//
+#include "runtime/exec/StepLoop.h"
+
+#include "runtime/exec/Signals.h"
+#include <cmath>
+#include <cstring>
+
+namespace ptlrt {
+
+using Clock = std::chrono::steady_clock;
+
+StepLoop::StepLoop(Training &training, RankState &state)
+    : training(training), state(state), job(training.job), info(training.info),
+      loader(info.data, *training.source, info.mesh, state.rank.rank, info.microbatches,
+             training.orderOf(info.data, *training.source, true)),
+      metrics(info.outputs.metrics.size()) {
+  for (size_t i = 0; i < info.evals.size(); ++i) {
+    const EvalInfo &eval = info.evals[i];
+    BatchOrder order = training.orderOf(eval.data, *training.evalSources[i], false);
+    int64_t batches = order.batchesPerPass();
+    evalBatches.push_back(eval.batches > 0 ? std::min(eval.batches, batches) : batches);
+    evalLoaders.emplace_back(eval.data, *training.evalSources[i], info.mesh, state.rank.rank, 1,
+                             order);
+    evaluation.resize(evaluation.size() + 1 + eval.outputs.metrics.size());
+  }
+}
+
+template <typename Work> Status StepLoop::alone(Work &&work) {
+  PTLRT_TRY(state.comm->barrier());
+  if (isTalker()) {
+    int64_t begin = state.trace.now();
+    PTLRT_TRY(work());
+    state.trace.add(TraceKind::Checkpoint, state.rank.step, begin);
+  }
+  return state.comm->barrier();
+}
+
+Status StepLoop::run() {
+  for (int64_t current = training.firstStep; current < info.steps; ++current) {
+    Expected<int64_t> stop = state.comm->agree(stopSignal());
+    if (stop.isError())
+      return stop.status();
+    if (*stop != 0) {
+      if (isTalker())
+        training.stopped = static_cast<int>(*stop);
+      return Status::ok();
+    }
+    PTLRT_TRY(step(current));
+  }
+  return Status::ok();
+}
+
+Status StepLoop::step(int64_t step) {
+  state.rank.step = step;
+  state.rank.valid = loader.valid(step);
+  auto start = Clock::now();
+  int64_t begin = state.trace.now();
+  PTLRT_TRY(loader.load(step, state.memory()));
+  state.trace.add(TraceKind::Data, step, begin);
+  writeHypers(step);
+  PTLRT_TRY(playTable());
+  double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (isTalker())
+    training.nextStep = step + 1;
+  if (job.options().checkReplicas)
+    PTLRT_TRY(checkReplicas());
+  PTLRT_TRY(evaluate(step));
+  if (isTalker())
+    PTLRT_TRY(reportStep(step, seconds));
+  return checkpointIfDue(step);
+}
+
+void StepLoop::writeHypers(int64_t step) {
+  for (const HyperInfo &hyper : info.hypers) {
+    double value = hyper.scheduled ? info.schedule.rate(hyper.value, step) : hyper.value;
+    state.floatAt(hyper.offset) = static_cast<float>(value);
+  }
+}
+
+Status StepLoop::playTable() {
+  const ptlrt_program_t &program = job.program();
+  bool beforeFirstUpdate = true;
+  skipped = false;
+  for (uint64_t i = 0; i < program.table_size; ++i) {
+    const ptlrt_instruction &instruction = program.table[i];
+    if (instruction.op == PTLRT_OP_OPT) {
+      if (std::exchange(beforeFirstUpdate, false))
+        PTLRT_TRY(beforeUpdate());
+      if (skipped)
+        continue;
+    }
+    int64_t begin = state.trace.now();
+    PTLRT_TRY(state.call(program.functions[instruction.function], instruction.micro));
+    state.trace.add(TraceKind::Instruction, static_cast<int64_t>(i), begin);
+  }
+  return Status::ok();
+}
+
+Status StepLoop::beforeUpdate() {
+  if (!job.options().saveGradients.empty() && state.rank.step == training.firstStep)
+    PTLRT_TRY(alone([&] { return training.writeGradients(); }));
+  float loss = state.floatAt(info.outputs.loss);
+  float norm = info.outputs.gradNorm >= 0 ? state.floatAt(info.outputs.gradNorm) : 0;
+  if (std::isfinite(loss) && std::isfinite(norm))
+    return Status::ok();
+  if (info.skipNonfinite) {
+    skipped = true;
+    return Status::ok();
+  }
+  job.failEverywhere();
+  return failure("loss {}, gradient norm {}: not finite; the weights are those before this step "
+                 "('on_nonfinite skip' leaves such steps out)",
+                 loss, norm);
+}
+
+Status StepLoop::evaluate(int64_t step) {
+  evaluated = false;
+  size_t position = 0;
+  for (size_t i = 0; i < info.evals.size(); ++i) {
+    const EvalInfo &eval = info.evals[i];
+    size_t count = 1 + eval.outputs.metrics.size();
+    bool isDue = eval.every > 0 ? (step + 1) % eval.every == 0 : step + 1 == info.steps;
+    std::span<double> results(evaluation.data() + position, count);
+    position += count;
+    if (!isDue)
+      continue;
+    if (!std::exchange(evaluated, true))
+      std::fill(evaluation.begin(), evaluation.end(), std::nan(""));
+    PTLRT_TRY(evaluateOne(i, results));
+  }
+  state.rank.valid = loader.valid(step);
+  return Status::ok();
+}
+
+Status StepLoop::evaluateOne(size_t index, std::span<double> results) {
+  const EvalInfo &eval = info.evals[index];
+  BatchLoader &batches = evalLoaders[index];
+  std::fill(results.begin(), results.end(), 0.0);
+  double samples = 0;
+  int64_t begin = state.trace.now();
+  for (int64_t batch = 0; batch < evalBatches[index]; ++batch) {
+    PTLRT_TRY(batches.load(batch, state.memory()));
+    state.rank.valid = batches.valid(batch);
+    PTLRT_TRY(state.call(job.program().functions[eval.function], 0));
+    auto weight = static_cast<double>(state.rank.valid);
+    samples += weight;
+    results[0] += weight * state.floatAt(eval.outputs.loss);
+    for (size_t m = 0; m < eval.outputs.metrics.size(); ++m)
+      results[1 + m] += weight * state.floatAt(eval.outputs.metrics[m].offset);
+  }
+  for (double &result : results)
+    result /= samples;
+  state.trace.add(TraceKind::Evaluation, state.rank.step, begin);
+  return Status::ok();
+}
+
+Status StepLoop::compareWith(const RankState &leader, const TensorInfo &tensor,
+                             const std::string &name, const Layout &layout) const {
+  Status status;
+  forEachRun(pieceOf(tensor, info.mesh, state.rank.rank), [&](Run run) {
+    int64_t global = run.global;
+    forEachPart(layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
+      const uint8_t *mine = state.memory() + offset, *theirs = leader.memory() + offset;
+      for (int64_t i = 0; status.isOk() && i < count; ++i)
+        if (std::memcmp(mine + 4 * i, theirs + 4 * i, 4) != 0)
+          status = failure("replicas differ: element {} of '{}' is {} here, {} on rank {}",
+                           global + i, name, state.floatAt(offset + 4 * i),
+                           leader.floatAt(offset + 4 * i), leader.rank.rank);
+      global += count;
+    });
+    return status.isOk();
+  });
+  return status;
+}
+
+Status StepLoop::checkReplicas() {
+  PTLRT_TRY(state.comm->barrier());
+  for (const WeightInfo &weight : info.weights) {
+    // The first rank with the same coordinates on the axes that cut the weight has the same piece.
+    std::vector<int> others;
+    for (int axis = 0; axis < static_cast<int>(info.mesh.axes().size()); ++axis) {
+      bool cuts = false;
+      for (const std::vector<int> &axes : weight.tensor.sharding)
+        cuts |= std::find(axes.begin(), axes.end(), axis) != axes.end();
+      if (!cuts)
+        others.push_back(axis);
+    }
+    int first = info.mesh.group(state.rank.rank, others).front();
+    if (first == state.rank.rank)
+      continue;
+    const RankState &leader = *job.ranks()[first];
+    const std::string &name = weight.tensor.name;
+    PTLRT_TRY(compareWith(leader, weight.tensor, name, weight.tensor.layout));
+    for (const StateInfo &each : weight.states)
+      PTLRT_TRY(compareWith(leader, weight.tensor, name + "#" + each.name, each.layout));
+  }
+  return state.comm->barrier();
+}
+
+Status StepLoop::reportStep(int64_t step, double seconds) {
+  StepReport report;
+  report.step = step;
+  report.loss = state.floatAt(info.outputs.loss);
+  report.hasNorm = info.outputs.gradNorm >= 0;
+  if (report.hasNorm)
+    report.gradNorm = state.floatAt(info.outputs.gradNorm);
+  for (const HyperInfo &hyper : info.hypers)
+    if (hyper.name == "lr") {
+      report.learningRate = state.floatAt(hyper.offset);
+      break;
+    }
+  report.skipped = skipped;
+  report.seconds = seconds;
+  report.tokensPerSecond = static_cast<double>(state.rank.valid * info.tokensPerSample) / seconds;
+  for (size_t i = 0; i < metrics.size(); ++i)
+    metrics[i] = state.floatAt(info.outputs.metrics[i].offset);
+  report.metrics = metrics;
+  if (evaluated)
+    report.evaluation = evaluation;
+  return training.reporter->step(report);
+}
+
+Status StepLoop::checkpointIfDue(int64_t step) {
+  const std::optional<CheckpointInfo> &checkpoint = info.checkpoint;
+  if (!checkpoint || checkpoint->every <= 0 || (step + 1) % checkpoint->every != 0)
+    return Status::ok();
+  return alone([&] { return training.saveCheckpoint(); });
+}
+
+} // namespace ptlrt

@@ -1,0 +1,53 @@
+//===- StepLoop.h - The steps of one rank ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One object per rank, on the rank's thread. All ranks do the same things in the
+// same order; only rank 0 talks.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_EXEC_STEPLOOP_H
+#define PTLRT_EXEC_STEPLOOP_H
+
+#include "runtime/data/BatchLoader.h"
+#include "runtime/exec/Training.h"
+
+namespace ptlrt {
+
+class StepLoop {
+public:
+  StepLoop(Training &training, RankState &state);
+  /// Runs until the last step, a signal or an error. Allocates nothing between the first steps and
+  /// the end, unless a checkpoint is written.
+  Status run();
+
+private:
+  Status step(int64_t step);
+  Status playTable();
+  /// Before the first update of a step: gradients are whole, the norm is known.
+  Status beforeUpdate();
+  void writeHypers(int64_t step);
+  Status evaluate(int64_t step);
+  Status evaluateOne(size_t index, std::span<double> results);
+  Status checkReplicas();
+  Status compareWith(const RankState &leader, const TensorInfo &tensor, const std::string &name,
+                     const Layout &layout) const;
+  Status checkpointIfDue(int64_t step);
+  Status reportStep(int64_t step, double seconds);
+  bool isTalker() const { return state.rank.rank == 0; }
+  /// Rank 0 does `work` while the others wait.
+  template <typename Work> Status alone(Work &&work);
+
+  Training &training;
+  RankState &state;
+  Job &job;
+  const ProgramInfo &info;
+  BatchLoader loader;
+  std::vector<BatchLoader> evalLoaders;
+  std::vector<int64_t> evalBatches;
+  std::vector<float> metrics;
+  std::vector<double> evaluation; ///< loss and metrics of each evaluation
+  bool evaluated = false, skipped = false;
+};
+
+} // namespace ptlrt
+
+#endif // PTLRT_EXEC_STEPLOOP_H

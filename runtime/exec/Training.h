@@ -1,0 +1,51 @@
+//===- Training.h - The training run --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plays the program's table once per step on every rank, and does what surrounds
+// it: data, schedules, evaluation, checkpoints, reports.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_EXEC_TRAINING_H
+#define PTLRT_EXEC_TRAINING_H
+
+#include "runtime/data/DataSource.h"
+#include "runtime/exec/Job.h"
+#include "runtime/metrics/Reporter.h"
+
+namespace ptlrt {
+
+class Training {
+public:
+  explicit Training(Job &job) : job(job), info(job.info()) {}
+  /// Opens the data and runs all steps. The result is the exit status of the process.
+  Expected<int> run();
+
+private:
+  friend class StepLoop;
+
+  Status prepare();
+  Status openSources();
+  void announce();
+  Status openReporter();
+  Status finish();
+  /// Called by rank 0 while the others wait.
+  Status writeGradients();
+  Status saveCheckpoint();
+  Status writeReport();
+  Status writeTraceFile();
+  void printCounters();
+  BatchOrder orderOf(const DataSpec &data, const DataSource &source, bool forTraining) const;
+
+  Job &job;
+  const ProgramInfo &info;
+  std::unique_ptr<DataSource> source;
+  std::vector<std::unique_ptr<DataSource>> evalSources; ///< of info.evals
+  std::optional<Reporter> reporter;
+  int64_t firstStep = 0;
+  int64_t nextStep = 0;   ///< written by rank 0
+  int64_t savedStep = -1; ///< of the newest checkpoint that this run wrote
+  int stopped = 0;        ///< the signal that ended the run early
+};
+
+} // namespace ptlrt
+
+#endif // PTLRT_EXEC_TRAINING_H

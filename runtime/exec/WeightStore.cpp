@@ -1,0 +1,113 @@
+//===- WeightStore.cpp - Weights between files and arenas -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Both directions walk a rank's piece in runs (core/Tensor.h).
+//===----------------------------------------------------------------------===//
+#include "runtime/exec/WeightStore.h"
+
+#include "runtime/core/Suggest.h"
+#include <algorithm>
+#include <cstring>
+
+namespace ptlrt {
+
+void fillPiece(const TensorOrigin &origin, const Mesh &mesh, int rank, uint64_t seed,
+               uint8_t *arena) {
+  const TensorInfo &tensor = *origin.tensor;
+  forEachRun(pieceOf(tensor, mesh, rank), [&](Run run) {
+    int64_t global = run.global;
+    forEachPart(origin.layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
+      if (origin.fileData)
+        std::memcpy(arena + offset, origin.fileData + global * 4, count * 4);
+      else
+        initialValues(origin.initial, seed, tensor.name, global, count,
+                      reinterpret_cast<float *>(arena + offset));
+      global += count;
+    });
+    return true;
+  });
+}
+
+/// Returns whether `rank` is the first of those that hold the same piece.
+static bool ownsPiece(const TensorInfo &tensor, const Mesh &mesh, int rank) {
+  for (int axis = 0; axis < static_cast<int>(mesh.axes().size()); ++axis) {
+    bool cuts = false;
+    for (const std::vector<int> &axes : tensor.sharding)
+      cuts |= std::find(axes.begin(), axes.end(), axis) != axes.end();
+    if (!cuts && mesh.coordinate(rank, axis) != 0)
+      return false;
+  }
+  return true;
+}
+
+/// Copies what `rank` holds of elements [begin, begin + count).
+static void gatherFrom(const TensorInfo &tensor, const Layout &layout, const Mesh &mesh, int rank,
+                       const uint8_t *arena, int64_t begin, int64_t count, float *to) {
+  forEachRun(pieceOf(tensor, mesh, rank), [&](Run run) {
+    int64_t from = std::max(run.global, begin);
+    int64_t end = std::min(run.global + run.count, begin + count);
+    if (from < end)
+      forEachPart(layout, 4, run.local + from - run.global, end - from,
+                  [&](int64_t offset, int64_t part) {
+                    std::memcpy(to + from - begin, arena + offset, part * 4);
+                    from += part;
+                  });
+    return run.global < begin + count;
+  });
+}
+
+TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const Layout &layout,
+                      const Mesh &mesh, std::span<uint8_t *const> arenas) {
+  std::vector<int> owners;
+  for (int rank = 0; rank < mesh.ranks(); ++rank)
+    if (ownsPiece(tensor, mesh, rank))
+      owners.push_back(rank);
+  return {name, tensor.shape, [=, &tensor, &mesh](int64_t begin, int64_t count, float *to) {
+            for (int rank : owners)
+              gatherFrom(tensor, layout, mesh, rank, arenas[rank], begin, count, to);
+          }};
+}
+
+std::vector<TensorSource> weightSources(const ProgramInfo &info, std::span<uint8_t *const> arenas) {
+  std::vector<TensorSource> sources;
+  for (const WeightInfo &weight : info.weights)
+    sources.push_back(
+        sourceOf(weight.tensor.name, weight.tensor, weight.tensor.layout, info.mesh, arenas));
+  return sources;
+}
+
+std::vector<TensorSource> stateSources(const ProgramInfo &info, std::span<uint8_t *const> arenas) {
+  std::vector<TensorSource> sources;
+  for (const WeightInfo &weight : info.weights)
+    for (const StateInfo &state : weight.states)
+      sources.push_back(sourceOf(weight.tensor.name + "#" + state.name, weight.tensor, state.layout,
+                                 info.mesh, arenas));
+  return sources;
+}
+
+std::vector<TensorSource> gradientSources(const ProgramInfo &info,
+                                          std::span<uint8_t *const> arenas) {
+  std::vector<TensorSource> sources;
+  for (const WeightInfo &weight : info.weights)
+    if (weight.gradient)
+      sources.push_back(
+          sourceOf(weight.tensor.name, weight.tensor, *weight.gradient, info.mesh, arenas));
+  return sources;
+}
+
+Status findAll(const SafetensorsFile &file, std::span<const std::string> names,
+               std::span<TensorOrigin *const> origins) {
+  for (const StoredTensor &stored : file.tensors())
+    if (std::find(names.begin(), names.end(), stored.name) == names.end())
+      return failure("'{}' has a tensor '{}', the model doesn't{}", file.path(), stored.name,
+                     didYouMean(stored.name, names));
+  for (size_t i = 0; i < names.size(); ++i) {
+    Expected<const uint8_t *> data = file.floats(names[i], origins[i]->tensor->shape);
+    if (data.isError())
+      return data.status();
+    origins[i]->fileData = *data;
+  }
+  return Status::ok();
+}
+
+} // namespace ptlrt

@@ -1,0 +1,45 @@
+//===- WeightStore.h - Weights between files and arenas -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files hold logical tensors whatever the mesh, so a file written by one mesh is
+// read by any other.
+//===----------------------------------------------------------------------===//
+#ifndef PTLRT_EXEC_WEIGHTSTORE_H
+#define PTLRT_EXEC_WEIGHTSTORE_H
+
+#include "runtime/data/Safetensors.h"
+#include "runtime/exec/ProgramInfo.h"
+
+namespace ptlrt {
+
+/// Where one tensor's values come from. `layout` may be the weight's own or a state's.
+struct TensorOrigin {
+  const TensorInfo *tensor = nullptr;
+  Layout layout;
+  const uint8_t *fileData = nullptr; ///< f32 elements of a file; null: `initial`
+  Initial initial;
+};
+
+/// Writes one rank's piece of a tensor; padding is left alone.
+void fillPiece(const TensorOrigin &origin, const Mesh &mesh, int rank, uint64_t seed,
+               uint8_t *arena);
+
+/// Reads the whole tensor out of all ranks' arenas, each element from the first rank that has it.
+/// `tensor`, `mesh` and `arenas` must outlive the result.
+TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const Layout &layout,
+                      const Mesh &mesh, std::span<uint8_t *const> arenas);
+
+/// All weights, for a file; all states ("path#m"); all gradients.
+std::vector<TensorSource> weightSources(const ProgramInfo &info, std::span<uint8_t *const> arenas);
+std::vector<TensorSource> stateSources(const ProgramInfo &info, std::span<uint8_t *const> arenas);
+std::vector<TensorSource> gradientSources(const ProgramInfo &info,
+                                          std::span<uint8_t *const> arenas);
+
+/// Finds the data of the tensors `origins`, named by `names`, in `file`. Each must be there with
+/// its shape, and `file` must hold nothing else.
+Status findAll(const SafetensorsFile &file, std::span<const std::string> names,
+               std::span<TensorOrigin *const> origins);
+
+} // namespace ptlrt
+
+#endif // PTLRT_EXEC_WEIGHTSTORE_H
