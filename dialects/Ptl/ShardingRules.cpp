@@ -87,8 +87,8 @@ ShardingRule ElementwiseOp::getShardingRule() {
   case K::Div: case K::Neg:
     setLinear(rule, Linearity::All, {0});
     break;
-  case K::Cast: // a sum of booleans or of truncated numbers isn't one of the casts
-    if (isFloatTensor(getOperands()[0].getType()))
+  case K::Cast: // to float; a sum of booleans isn't one of the casts
+    if (!elementType(getOperands()[0]).isInteger(1))
       setLinear(rule, Linearity::All, {0});
     break;
   case K::Select:

@@ -1,0 +1,54 @@
+//===- MaskRows.cpp - Keep padding out of folds ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows are independent of each other until they are added up. So it is enough
+// to mask the operands of sums over the batch, forward and backward alike; and
+// it is needed in each operand, since padding may be anything: 0 * infinity.
+// The mask is of the global view: partitioning adds its own where devices hold
+// padding.
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Grad/MaskRows.h"
+#include "dialects/Ptl/Emitter.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::grad;
+
+/// Returns the operands of `op` whose rows are added up.
+static SmallVector<OpOperand *> foldedOperands(Operation &op, const PieceDims &dims) {
+  SmallVector<OpOperand *> folded;
+  if (isa<ptl::YieldOp>(op))
+    return folded;
+  for (Value result : op.getResults()) {
+    if (dims.hasRows(result.getType()))
+      continue;
+    for (OpOperand &operand : op.getOpOperands()) {
+      // Indices stay legal: it is the updates that must not count.
+      bool number = ptl::isFloatTensor(operand.get().getType()) || isa<ptl::ReduceOp>(op);
+      if (number && dims.hasRows(operand.get().getType()) && !llvm::is_contained(folded, &operand))
+        folded.push_back(&operand);
+    }
+  }
+  return folded;
+}
+
+void grad::maskRows(Block &body, const PieceDims &dims) {
+  if (!dims.isUneven())
+    return;
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  Value mask;
+  llvm::DenseMap<Value, Value> masked;
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    for (OpOperand *operand : foldedOperands(op, dims)) {
+      Value &value = masked[operand->get()];
+      if (!value) {
+        if (!mask)
+          mask = dims.buildMask(builder, body.getParentOp()->getLoc());
+        OpBuilder here(&op);
+        ptl::Emitter e(here, op.getLoc());
+        value = e.select(e.to(mask, operand->get().getType()), operand->get(), e.like(operand->get(), 0));
+      }
+      operand->set(value);
+    }
+  }
+}
