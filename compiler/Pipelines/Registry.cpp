@@ -6,6 +6,7 @@
 #include "compiler/Transforms/Expand/Passes.h"
 #include "compiler/Transforms/Fuse/Passes.h"
 #include "compiler/Transforms/Memory/Passes.h"
+#include "compiler/Transforms/Grad/Passes.h"
 #include "compiler/Transforms/Shard/Passes.h"
 #include "dialects/Ptl/Ptl.h"
 #include "dialects/Rt/Rt.h"
@@ -20,6 +21,7 @@ using namespace mlir;
 static void registerPasses() {
   registerTransformsPasses();
   ptlc::expand::registerPtlcExpandPasses();
+  ptlc::grad::registerPtlcGradPasses();
   ptlc::shard::registerPtlcShardPasses();
   ptlc::fuse::registerPtlcFusePasses();
   ptlc::memory::registerPtlcMemoryPasses();
