@@ -20,8 +20,8 @@ public:
 
   FileId id;
   std::vector<DeclPtr> items;
-  std::vector<Comment> comments;    ///< all of the file, in order
-  bool hasSyntaxErrors = false;     ///< items, members or statements with errors are left out
+  std::vector<Comment> comments; ///< all of the file, in order
+  bool hasSyntaxErrors = false;  ///< items, members or statements with errors are left out
 };
 
 /// Returns a text form of a tree for tests and for comparing two trees: kinds,

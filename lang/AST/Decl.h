@@ -27,9 +27,9 @@ public:
   ImportDecl() : Decl(Kind::ImportDecl) {}
   static bool classof(const Node *n) { return n->kind() == Kind::ImportDecl; }
 
-  Path path;                          ///< empty for a file
-  std::unique_ptr<StringExpr> file;   ///< null for a path
-  Name alias;                         ///< empty without `as`
+  Path path;                        ///< empty for a file
+  std::unique_ptr<StringExpr> file; ///< null for a path
+  Name alias;                       ///< empty without `as`
 };
 
 /// `name = expr` in a list of sizes or of mesh axes.
@@ -37,7 +37,7 @@ struct Bind {
   Name name;
   ExprPtr value;
   SourceRange range;
-  std::string doc;           ///< the `///` lines above this bind; the first has the declaration's
+  std::string doc; ///< the `///` lines above this bind; the first has the declaration's
 };
 
 /// `dim a = 1, b = 2` or `const c = 3`, in a file or a module.
@@ -46,7 +46,7 @@ public:
   SizesDecl() : Decl(Kind::SizesDecl) {}
   static bool classof(const Node *n) { return n->kind() == Kind::SizesDecl; }
 
-  bool isDim = true;         ///< `dim`, or else `const`
+  bool isDim = true; ///< `dim`, or else `const`
   std::vector<Bind> binds;
 };
 
@@ -57,14 +57,14 @@ public:
   static bool classof(const Node *n) { return n->kind() == Kind::AssertDecl; }
 
   ExprPtr condition;
-  std::unique_ptr<StringExpr> message;   ///< null when not given
+  std::unique_ptr<StringExpr> message; ///< null when not given
 };
 
 /// A parameter of a module or a function: `n: int = 2`, `x: [.., d]`, `x`.
 struct Param {
   Name name;
-  TypePtr type;              ///< null when not given
-  ExprPtr defaultValue;      ///< null when not given
+  TypePtr type;         ///< null when not given
+  ExprPtr defaultValue; ///< null when not given
   SourceRange range;
 };
 
@@ -77,13 +77,13 @@ public:
   bool isFrozen = false;
   Name name;
   TypePtr type;
-  ExprPtr init;              ///< null when not given, which is an error that Sema reports
+  ExprPtr init; ///< null when not given, which is an error that Sema reports
 };
 
 /// `repeat(n)`, `repeat(i in a..b)`.
 struct Repeat {
-  Name variable;             ///< empty without `in`
-  ExprPtr count;             ///< a number or a range
+  Name variable; ///< empty without `in`
+  ExprPtr count; ///< a number or a range
   SourceRange range;
 };
 
@@ -95,8 +95,8 @@ public:
 
   bool isFrozen = false;
   Name name;
-  std::unique_ptr<Repeat> repeat;   ///< null for a single part
-  ExprPtr value;                    ///< should be a call of a module; Sema says so if not
+  std::unique_ptr<Repeat> repeat; ///< null for a single part
+  ExprPtr value;                  ///< should be a call of a module; Sema says so if not
 };
 
 /// `fn f(x: [..]) -> [..] { ... }`, `fn f(x) = e`.
@@ -107,11 +107,11 @@ public:
 
   Name name;
   std::vector<Param> params;
-  SourceRange paramsRange;          ///< with the parentheses
-  std::vector<TypePtr> results;     ///< empty when not given
-  bool resultsGrouped = false;      ///< written with parentheses: a tuple
-  ExprPtr value;                    ///< the form `= e`; null for a block
-  Block body;                       ///< the form `{ ... }`
+  SourceRange paramsRange;      ///< with the parentheses
+  std::vector<TypePtr> results; ///< empty when not given
+  bool resultsGrouped = false;  ///< written with parentheses: a tuple
+  ExprPtr value;                ///< the form `= e`; null for a block
+  Block body;                   ///< the form `{ ... }`
 };
 
 /// `module M(params) { ... }`, `model M { ... }`. Members in order: SizesDecl,
@@ -123,11 +123,11 @@ public:
 
   bool isModel = false;
   Name name;
-  bool hasParams = false;           ///< parentheses were written, perhaps empty
+  bool hasParams = false; ///< parentheses were written, perhaps empty
   std::vector<Param> params;
-  SourceRange paramsRange;          ///< with the parentheses, not valid without
+  SourceRange paramsRange; ///< with the parentheses, not valid without
   std::vector<DeclPtr> members;
-  SourceRange bodyRange;            ///< with the braces
+  SourceRange bodyRange; ///< with the braces
 };
 
 /// An entry of train, plan or cluster.
@@ -137,7 +137,7 @@ public:
     return n->kind() == Kind::CallDirective || n->kind() == Kind::AssertDirective;
   }
 
-  Name name;                        ///< of an assert: the quantity promised
+  Name name; ///< of an assert: the quantity promised
   std::vector<Arg> args;
 
 protected:
@@ -158,9 +158,9 @@ public:
   AssertDirective() : Directive(Kind::AssertDirective) {}
   static bool classof(const Node *n) { return n->kind() == Kind::AssertDirective; }
 
-  BinaryOp op = BinaryOp::LessEqual;   ///< Less, LessEqual, Greater or GreaterEqual
+  BinaryOp op = BinaryOp::LessEqual; ///< Less, LessEqual, Greater or GreaterEqual
   SourceRange opRange;
-  ExprPtr bound;                       ///< an expression or a MeasureExpr
+  ExprPtr bound; ///< an expression or a MeasureExpr
 };
 
 /// `train GPT { ... }`.
@@ -171,7 +171,7 @@ public:
 
   Path model;
   std::vector<DirectivePtr> directives;
-  SourceRange bodyRange;            ///< with the braces
+  SourceRange bodyRange; ///< with the braces
 };
 
 /// `plan p on mesh(dp = 2) of c { ... }`.
@@ -182,10 +182,10 @@ public:
 
   Name name;
   std::vector<Bind> axes;
-  SourceRange meshRange;            ///< `mesh(...)`
-  Path cluster;                     ///< empty without `of`
+  SourceRange meshRange; ///< `mesh(...)`
+  Path cluster;          ///< empty without `of`
   std::vector<DirectivePtr> directives;
-  SourceRange bodyRange;            ///< with the braces
+  SourceRange bodyRange; ///< with the braces
 };
 
 /// `cluster c { nodes 4; memory 80 GB }`.
@@ -196,7 +196,7 @@ public:
 
   Name name;
   std::vector<DirectivePtr> directives;
-  SourceRange bodyRange;            ///< with the braces
+  SourceRange bodyRange; ///< with the braces
 };
 
 } // namespace ptlc::ast

@@ -36,8 +36,8 @@ public:
   NumberExpr() : Expr(Kind::NumberExpr) {}
   static bool classof(const Node *n) { return n->kind() == Kind::NumberExpr; }
 
-  llvm::StringRef text;      ///< as written, with underscores
-  bool isInt = true;         ///< no '.' and no exponent
+  llvm::StringRef text; ///< as written, with underscores
+  bool isInt = true;    ///< no '.' and no exponent
 
   /// Returns the digits without underscores.
   std::string digits() const;
@@ -58,8 +58,8 @@ public:
   StringExpr() : Expr(Kind::StringExpr) {}
   static bool classof(const Node *n) { return n->kind() == Kind::StringExpr; }
 
-  llvm::StringRef text;      ///< as written, with quotes and escapes
-  std::string value;         ///< what it means, UTF-8
+  llvm::StringRef text; ///< as written, with quotes and escapes
+  std::string value;    ///< what it means, UTF-8
 };
 
 /// A name used.
@@ -98,7 +98,7 @@ public:
   static bool classof(const Node *n) { return n->kind() == Kind::AccessExpr; }
 
   ExprPtr base;
-  Name member;               ///< a name, or digits when isIndex
+  Name member; ///< a name, or digits when isIndex
   bool isIndex = false;
 };
 
@@ -116,7 +116,20 @@ public:
 };
 
 enum class BinaryOp : uint8_t {
-  Mul, Div, Rem, MatMul, Add, Sub, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual, And, Or,
+  Mul,
+  Div,
+  Rem,
+  MatMul,
+  Add,
+  Sub,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Equal,
+  NotEqual,
+  And,
+  Or,
 };
 
 /// Returns the operator as it is written: "*", "<=", "and".
@@ -173,7 +186,7 @@ public:
 
   std::unique_ptr<NumberExpr> number;
   Name unit;
-  Name per;                  ///< empty without '/'
+  Name per; ///< empty without '/'
 };
 
 /// Returns the expression inside redundant parentheses: `((x))` gives x.

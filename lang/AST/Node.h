@@ -27,18 +27,44 @@ using lang::SourceRange;
 /// All kinds of nodes. First/Last bound the ranges that `classof` tests.
 enum class Kind : uint8_t {
   // Expressions
-  NumberExpr, BoolExpr, StringExpr, RefExpr, CallExpr, IndexExpr, AccessExpr, UnaryExpr,
-  BinaryExpr, RangeExpr, GroupExpr,
-  ArrowExpr, MeasureExpr,            // only as the value of an argument
+  NumberExpr,
+  BoolExpr,
+  StringExpr,
+  RefExpr,
+  CallExpr,
+  IndexExpr,
+  AccessExpr,
+  UnaryExpr,
+  BinaryExpr,
+  RangeExpr,
+  GroupExpr,
+  ArrowExpr,
+  MeasureExpr, // only as the value of an argument
   // Types
-  TensorType, ScalarType,
+  TensorType,
+  ScalarType,
   // Statements
-  LetStmt, VarStmt, AssignStmt, ForStmt, MetricStmt, ReturnStmt, AssertStmt,
+  LetStmt,
+  VarStmt,
+  AssignStmt,
+  ForStmt,
+  MetricStmt,
+  ReturnStmt,
+  AssertStmt,
   // Declarations
-  ImportDecl, SizesDecl, AssertDecl, WeightDecl, PartDecl, FunctionDecl, ModuleDecl, TrainDecl,
-  PlanDecl, ClusterDecl,
+  ImportDecl,
+  SizesDecl,
+  AssertDecl,
+  WeightDecl,
+  PartDecl,
+  FunctionDecl,
+  ModuleDecl,
+  TrainDecl,
+  PlanDecl,
+  ClusterDecl,
   // Entries of train, plan and cluster
-  CallDirective, AssertDirective,
+  CallDirective,
+  AssertDirective,
   // The whole
   File,
 };
@@ -84,10 +110,10 @@ struct Path {
 
 /// A comment, kept for the printer and for documentation.
 struct Comment {
-  llvm::StringRef text;     ///< with its slashes, without trailing blanks
+  llvm::StringRef text; ///< with its slashes, without trailing blanks
   SourceRange range;
-  bool isDoc = false;       ///< begins with `///`
-  bool ownsLine = false;    ///< nothing but blanks before it on its line
+  bool isDoc = false;    ///< begins with `///`
+  bool ownsLine = false; ///< nothing but blanks before it on its line
 };
 
 } // namespace ptlc::ast

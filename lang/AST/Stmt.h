@@ -22,7 +22,7 @@ using StmtPtr = std::unique_ptr<Stmt>;
 /// The statements between { and }.
 struct Block {
   std::vector<StmtPtr> statements;
-  SourceRange range;         ///< with the braces
+  SourceRange range; ///< with the braces
 };
 
 /// `let x: [..] = e`, `let (a, b) = e`.
@@ -32,8 +32,8 @@ public:
   static bool classof(const Node *n) { return n->kind() == Kind::LetStmt; }
 
   std::vector<Name> names;
-  bool isTuple = false;      ///< written with parentheses
-  TypePtr type;              ///< null when not given
+  bool isTuple = false; ///< written with parentheses
+  TypePtr type;         ///< null when not given
   ExprPtr value;
 };
 
@@ -44,7 +44,7 @@ public:
   static bool classof(const Node *n) { return n->kind() == Kind::VarStmt; }
 
   Name name;
-  TypePtr type;              ///< null when not given
+  TypePtr type; ///< null when not given
   ExprPtr value;
 };
 
@@ -95,7 +95,7 @@ public:
   static bool classof(const Node *n) { return n->kind() == Kind::AssertStmt; }
 
   ExprPtr condition;
-  std::unique_ptr<StringExpr> message;   ///< null when not given
+  std::unique_ptr<StringExpr> message; ///< null when not given
 };
 
 } // namespace ptlc::ast

@@ -20,10 +20,10 @@ using TypePtr = std::unique_ptr<TypeExpr>;
 
 /// What a dimension's author advises: `@ tp`, `@ (cp, tp)`, `@ none`.
 struct Advice {
-  std::vector<Name> axes;    ///< outermost first; the single name "none" stands for `none`
+  std::vector<Name> axes; ///< outermost first; the single name "none" stands for `none`
   bool isNone() const { return axes.size() == 1 && axes.front().text == "none"; }
-  bool grouped = false;      ///< written with parentheses
-  SourceRange range;         ///< with the '@'; not valid when there is no advice
+  bool grouped = false; ///< written with parentheses
+  SourceRange range;    ///< with the '@'; not valid when there is no advice
   bool isPresent() const { return range.isValid(); }
 };
 
@@ -40,8 +40,8 @@ public:
   TensorType() : TypeExpr(Kind::TensorType) {}
   static bool classof(const Node *n) { return n->kind() == Kind::TensorType; }
 
-  Name element;              ///< empty for float; "int", "bool", or a wrong word
-  bool hasRest = false;      ///< begins with `..`
+  Name element;         ///< empty for float; "int", "bool", or a wrong word
+  bool hasRest = false; ///< begins with `..`
   SourceRange restRange;
   std::vector<Dimension> dims;
 };

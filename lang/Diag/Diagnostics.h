@@ -84,9 +84,9 @@ private:
 
 /// How messages are printed.
 struct PrintOptions {
-  bool color = false;          ///< ANSI colours; set it only for a terminal
-  bool showRemarks = true;     ///< print remarks, too
-  unsigned maxErrors = 0;      ///< stop after so many errors; 0 prints all
+  bool color = false;      ///< ANSI colours; set it only for a terminal
+  bool showRemarks = true; ///< print remarks, too
+  unsigned maxErrors = 0;  ///< stop after so many errors; 0 prints all
 };
 
 /// Prints messages in clang's manner:

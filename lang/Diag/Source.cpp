@@ -16,10 +16,10 @@ using llvm::StringRef;
 
 struct SourceManager::Entry {
   std::string name;
-  std::string identity;              // the real path of a file on disk, else empty
+  std::string identity; // the real path of a file on disk, else empty
   std::string text;
-  std::vector<uint32_t> lineStarts;  // byte offset of each line
-  std::vector<bool> isAscii;         // of each line: columns are bytes
+  std::vector<uint32_t> lineStarts; // byte offset of each line
+  std::vector<bool> isAscii;        // of each line: columns are bytes
 };
 
 SourceManager::SourceManager() = default;

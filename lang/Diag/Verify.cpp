@@ -17,7 +17,7 @@ namespace {
 
 struct Expectation {
   Severity severity = Severity::Error;
-  FileId file;                 // not valid: a message without a place
+  FileId file; // not valid: a message without a place
   uint32_t line = 0;
   std::string text;
   unsigned count = 1;

@@ -167,9 +167,8 @@ private:
       return true;
     case Doc::Kind::Group:
       // A later group may break at its first place.
-      return llvm::all_of(doc.parts, [&](DocRef part) {
-        return addUntilLineEnd(*part, /*broken=*/true, used);
-      });
+      return llvm::all_of(
+          doc.parts, [&](DocRef part) { return addUntilLineEnd(*part, /*broken=*/true, used); });
     case Doc::Kind::Nest:
     case Doc::Kind::Concat:
       return llvm::all_of(doc.parts,

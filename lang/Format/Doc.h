@@ -23,11 +23,11 @@ namespace ptlc::format {
 struct Doc {
   enum class Kind { Text, Line, HardLine, Nest, Group, Concat, Suffix, IfBroken };
   Kind kind = Kind::Text;
-  std::string text;                ///< Text, Suffix, IfBroken; Line: what it is on one line
-  unsigned indent = 0;             ///< Nest
-  std::vector<const Doc *> parts;  ///< Nest, Group, Concat
-  bool breaks = false;             ///< holds a HardLine or a Suffix that breaks
-  unsigned width = 0;              ///< in characters, on one line
+  std::string text;               ///< Text, Suffix, IfBroken; Line: what it is on one line
+  unsigned indent = 0;            ///< Nest
+  std::vector<const Doc *> parts; ///< Nest, Group, Concat
+  bool breaks = false;            ///< holds a HardLine or a Suffix that breaks
+  unsigned width = 0;             ///< in characters, on one line
 };
 using DocRef = const Doc *;
 using DocList = std::vector<DocRef>;
@@ -36,14 +36,14 @@ using DocList = std::vector<DocRef>;
 class Docs {
 public:
   DocRef text(llvm::StringRef text);
-  DocRef line();       ///< a blank, or the end of the line
-  DocRef softLine();   ///< nothing, or the end of the line
-  DocRef hardLine();   ///< always the end of the line
+  DocRef line();     ///< a blank, or the end of the line
+  DocRef softLine(); ///< nothing, or the end of the line
+  DocRef hardLine(); ///< always the end of the line
   DocRef nest(unsigned indent, DocList parts);
   DocRef group(DocList parts);
   DocRef concat(DocList parts);
   DocRef suffix(llvm::StringRef comment, bool breaks = true);
-  DocRef ifBroken(llvm::StringRef text);   ///< `text` where the group is broken
+  DocRef ifBroken(llvm::StringRef text); ///< `text` where the group is broken
   DocRef empty() { return concat({}); }
 
 private:

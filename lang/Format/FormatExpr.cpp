@@ -29,8 +29,8 @@ DocRef Formatter::list(llvm::StringRef open, size_t size,
     comments = comments.drop_front();
   }
   inner.push_back(strayComments(end));
-  return docs.group({docs.text(open), docs.nest(2, std::move(inner)), docs.softLine(),
-                     docs.text(close)});
+  return docs.group(
+      {docs.text(open), docs.nest(2, std::move(inner)), docs.softLine(), docs.text(close)});
 }
 
 DocRef Formatter::fill(size_t size, llvm::function_ref<uint32_t(size_t)> beginOf,
@@ -59,15 +59,15 @@ DocRef Formatter::assigned(llvm::StringRef sign, const ast::Expr &value) {
   DocRef trailing = trailingComments(begin);
   if (nextOwnsLineBefore(begin)) {
     DocRef own = ownComments(begin);
-    return docs.concat({docs.text(spaced), trailing,
-                        docs.nest(4, {docs.hardLine(), own, expr(value)})});
+    return docs.concat(
+        {docs.text(spaced), trailing, docs.nest(4, {docs.hardLine(), own, expr(value)})});
   }
   DocRef body = expr(value);
   // Better a line of its own for the value than a value in pieces.
   bool fitsBelow = !body->breaks && 2 * depth + 4 + body->width <= kLineWidth;
   if (fitsBelow)
-    return docs.concat({docs.text(spaced), trailing,
-                        docs.group({docs.nest(4, {docs.line(), body})})});
+    return docs.concat(
+        {docs.text(spaced), trailing, docs.group({docs.nest(4, {docs.line(), body})})});
   return docs.concat({docs.text(spaced + " "), trailing, body});
 }
 
@@ -165,8 +165,7 @@ DocRef Formatter::expr(const ast::Expr &e) {
   }
   if (auto *node = llvm::dyn_cast<ast::GroupExpr>(&e))
     return list(
-        "(", node->elements.size(),
-        [&](size_t i) { return node->elements[i]->range.begin.offset; },
+        "(", node->elements.size(), [&](size_t i) { return node->elements[i]->range.begin.offset; },
         [&](size_t i) { return expr(*node->elements[i]); }, ")", node->range.end.offset);
   auto &measure = llvm::cast<ast::MeasureExpr>(e);
   std::string text = measure.number->text.str() + " " + measure.unit.str();
@@ -183,7 +182,9 @@ DocRef Formatter::type(const ast::TypeExpr &type) {
   auto &tensor = llvm::cast<ast::TensorType>(type);
   DocRef element = tensor.element.empty() ? docs.empty() : word(tensor.element);
   size_t rest = tensor.hasRest;
-  auto rangeOf = [&](size_t i) { return i < rest ? tensor.restRange : tensor.dims[i - rest].range; };
+  auto rangeOf = [&](size_t i) {
+    return i < rest ? tensor.restRange : tensor.dims[i - rest].range;
+  };
   DocRef dims = list(
       "[", tensor.dims.size() + rest, [&](size_t i) { return rangeOf(i).begin.offset; },
       [&](size_t i) { return i < rest ? docs.text("..") : dimension(tensor.dims[i - rest]); }, "]",

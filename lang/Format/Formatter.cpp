@@ -95,7 +95,7 @@ static size_t countTouching(llvm::ArrayRef<ast::Comment> above, uint32_t line) {
 
 DocRef Formatter::file(const ast::File &file) {
   DocList parts;
-  uint32_t last = 0;      // the line where the text before ended, 0 at the start
+  uint32_t last = 0; // the line where the text before ended, 0 at the start
   bool wasTall = false;
   auto startLine = [&](SourceRange range, bool wantsBlank) {
     if (last)
@@ -178,8 +178,8 @@ DocRef Formatter::sizes(const ast::SizesDecl &decl) {
     DocRef name = word(decl.binds[i].name);
     return docs.concat({name, docs.text(" = "), expr(*decl.binds[i].value)});
   };
-  DocRef binds = fill(
-      decl.binds.size(), [&](size_t i) { return decl.binds[i].range.begin.offset; }, bind);
+  DocRef binds =
+      fill(decl.binds.size(), [&](size_t i) { return decl.binds[i].range.begin.offset; }, bind);
   return docs.concat({docs.text(decl.isDim ? "dim " : "const "), docs.nest(4, {binds})});
 }
 
@@ -360,13 +360,12 @@ DocRef Formatter::statement(const ast::Stmt &statement) {
   }
   case ast::Kind::ReturnStmt:
     // 'return' alone on a line would look like a return of nothing: no line end after it.
-    return docs.concat(
-        {docs.text("return "), expr(*llvm::cast<ast::ReturnStmt>(statement).value)});
+    return docs.concat({docs.text("return "), expr(*llvm::cast<ast::ReturnStmt>(statement).value)});
   case ast::Kind::ForStmt: {
     auto &node = llvm::cast<ast::ForStmt>(statement);
     DocRef variable = word(node.variable);
-    DocRef head = docs.concat({docs.text("for "), variable, docs.text(" in "),
-                               expr(*node.iterable)});
+    DocRef head =
+        docs.concat({docs.text("for "), variable, docs.text(" in "), expr(*node.iterable)});
     const std::vector<ast::StmtPtr> &list = node.body.statements;
     return block(
         head, list.size(), [&](size_t i) { return list[i]->range; },

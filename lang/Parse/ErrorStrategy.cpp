@@ -9,8 +9,7 @@
 using namespace ptlc::parse;
 using P = ptlgrammar::PtlParser;
 
-void ErrorStrategy::reportError(antlr4::Parser *parser,
-                                const antlr4::RecognitionException &error) {
+void ErrorStrategy::reportError(antlr4::Parser *parser, const antlr4::RecognitionException &error) {
   report(parser, error.getOffendingToken());
 }
 
@@ -68,11 +67,18 @@ static void skipLine(antlr4::Parser *parser) {
     parser->consume();
 }
 
+/// Returns whether a context is the head of a function that begins with another word than
+/// 'fn'. If more than that is wrong, it wasn't meant as one.
+static bool isDoubtful(antlr4::ParserRuleContext *context) {
+  auto *function = dynamic_cast<P::FunctionContext *>(context->parent);
+  return function && function->wrong;
+}
+
 void ErrorStrategy::recover(antlr4::Parser *parser, std::exception_ptr error) {
   size_t rule = parser->getContext()->getRuleIndex();
   if (isLine(rule))
     skipLine(parser);
-  else if (ownsBlock(rule))
+  else if (ownsBlock(rule) || isDoubtful(parser->getContext()))
     skipToLineEnd(parser);
   else
     DefaultErrorStrategy::recover(parser, error);

@@ -35,8 +35,8 @@ private:
 struct ErrorSite {
   const Places &places;
   const std::vector<antlr4::Token *> &tokens;
-  size_t index;                      ///< of the token that can't stand here
-  size_t rule;                       ///< the parser's innermost rule
+  size_t index; ///< of the token that can't stand here
+  size_t rule;  ///< the parser's innermost rule
   antlr4::ParserRuleContext *context;
   antlr4::misc::IntervalSet expected;
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lang/Parse/TreeBuilder.h"
 
-
 using namespace ptlc::parse;
 using namespace ptlc;
 using antlr4::tree::TerminalNode;
@@ -54,7 +53,8 @@ ast::ExprPtr TreeBuilder::postfix(P::ExprContext *context) {
     auto node = make<ast::AccessExpr>(context);
     node->base = expr(access->expr());
     if (llvm::isa<ast::NumberExpr>(*node->base))
-      error(places.of(access->DOT()), "a number has no parts; a fraction is written without blanks");
+      error(places.of(access->DOT()),
+            "a number has no parts; a fraction is written without blanks");
     node->isIndex = access->INT() != nullptr;
     node->member = node->isIndex ? name(access->INT()) : name(access->name());
     return node;

@@ -208,9 +208,9 @@ private:
   /// Makes a token on the line of `like` from two places in the text.
   static std::unique_ptr<Token> makeToken(const Token &like, size_t type, size_t start,
                                           size_t stop) {
-    auto token = std::make_unique<CommonToken>(
-        std::make_pair(like.getTokenSource(), like.getInputStream()), type,
-        size_t(Token::DEFAULT_CHANNEL), start, stop);
+    auto token =
+        std::make_unique<CommonToken>(std::make_pair(like.getTokenSource(), like.getInputStream()),
+                                      type, size_t(Token::DEFAULT_CHANNEL), start, stop);
     token->setLine(like.getLine());
     return token;
   }
@@ -236,7 +236,7 @@ private:
 
   struct Bracket {
     size_t type;
-    size_t index;      // in `out`
+    size_t index;    // in `out`
     uint32_t indent; // column of the first token of its line
   };
 
@@ -290,8 +290,8 @@ private:
   void refuseDepth(const Token &token) {
     SyntaxError error;
     error.range = places.of(&token);
-    error.text = "brackets and signs are nested more than " + std::to_string(kMaxBrackets) +
-                 " levels deep";
+    error.text =
+        "brackets and signs are nested more than " + std::to_string(kMaxBrackets) + " levels deep";
     errors.push_back(std::move(error));
     tooDeep = true;
   }

@@ -117,8 +117,8 @@ std::unique_ptr<ast::File> ptlc::parse::parseFile(lang::SourceManager &sources, 
   try {
     parseInto(*file, sources, errors);
   } catch (const std::exception &exception) {
-    errors.push_back({sources.range(id, 0, 0), std::string("the parser failed: ") + exception.what(),
-                      {}, {}});
+    errors.push_back(
+        {sources.range(id, 0, 0), std::string("the parser failed: ") + exception.what(), {}, {}});
   }
   file->hasSyntaxErrors = !errors.empty();
   reportErrors(errors, diagnostics);

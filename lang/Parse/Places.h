@@ -47,7 +47,7 @@ private:
 struct SyntaxError {
   lang::SourceRange range;
   std::string text;
-  std::string note;             // printed at `noteRange`, or nothing
+  std::string note; // printed at `noteRange`, or nothing
   lang::SourceRange noteRange;
 };
 using SyntaxErrors = std::vector<SyntaxError>;

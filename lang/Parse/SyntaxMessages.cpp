@@ -44,8 +44,7 @@ static StringRef foreignWord(StringRef word) {
   return llvm::StringSwitch<StringRef>(word)
       .Case("if",
             "there is no 'if': a program has one shape; choose a value with where(condition, a, b)")
-      .Cases({"else", "elif"},
-             "there is no 'else': choose a value with where(condition, a, b)")
+      .Cases({"else", "elif"}, "there is no 'else': choose a value with where(condition, a, b)")
       .Case("while", "there is no 'while'; 'for i in 0..n' repeats")
       .Cases({"def", "func", "function"}, "a function begins with 'fn'")
       .Case("class", "a part of a model begins with 'module'")
@@ -90,14 +89,23 @@ static Guess guessForeignWords(const ErrorSite &site) {
     if (text.empty() || !site.sameLine(distance))
       continue;
     size_t before = site.type(distance - 1);
-    bool beginsLine =
-        before == 0 || before == P::NL || before == P::LBRACE || before == P::RBRACE;
+    bool beginsLine = before == 0 || before == P::NL || before == P::LBRACE || before == P::RBRACE;
     if (beginsLine || (inStatement && distance == 0))
       return Words(text.str(), distance);
   }
   if (site.text() == "if" && endsExpression(site.type(-1)))
     return foreignWord("if").str();
   return std::nullopt;
+}
+
+/// `Block {`: two names in a row begin a function with a wrong word, one name begins nothing.
+static Guess guessDeclaration(const ErrorSite &site) {
+  auto *function = dynamic_cast<P::FunctionContext *>(site.context->parent);
+  if (site.rule != P::RuleName || !function || !function->wrong)
+    return std::nullopt;
+  bool inModule = dynamic_cast<P::MemberContext *>(function->parent) != nullptr;
+  StringRef what = inModule ? "a weight, a part, 'fn', 'dim' or 'const'" : "a declaration";
+  return Words("expected " + what.str() + ", found " + site.shown(-1), -1);
 }
 
 static bool isArithmetic(size_t type) {
@@ -109,7 +117,8 @@ static Guess guessForeignOperators(const ErrorSite &site) {
   // At the first character of `+=`, or, where an operand could go on, at its second.
   auto compound = [&](int distance) -> Guess {
     std::string op = site.text(distance).str();
-    std::string name = endsExpression(site.type(distance - 1)) ? site.text(distance - 1).str() : "x";
+    std::string name =
+        endsExpression(site.type(distance - 1)) ? site.text(distance - 1).str() : "x";
     return Words("'" + op + "=' is not an operator; write '" + name + " = " + name + " " + op +
                      " ...'",
                  distance);
@@ -320,10 +329,17 @@ static std::string guessFromRule(const ErrorSite &site) {
   }
   // Few of the possible tokens are worth naming: those that must come, not those that may.
   std::string list;
-  for (auto [type, word] :
-       {std::pair(P::LBRACE, "'{'"), {P::RBRACE, "'}'"}, {P::LPAREN, "'('"}, {P::RPAREN, "')'"},
-        {P::RSQUARE, "']'"}, {P::ASSIGN, "'='"}, {P::COLON, "':'"}, {P::ON, "'on'"},
-        {P::MESH, "'mesh'"}, {P::IN, "'in'"}, {P::REPEAT, "'repeat'"}}) {
+  for (auto [type, word] : {std::pair(P::LBRACE, "'{'"),
+                            {P::RBRACE, "'}'"},
+                            {P::LPAREN, "'('"},
+                            {P::RPAREN, "')'"},
+                            {P::RSQUARE, "']'"},
+                            {P::ASSIGN, "'='"},
+                            {P::COLON, "':'"},
+                            {P::ON, "'on'"},
+                            {P::MESH, "'mesh'"},
+                            {P::IN, "'in'"},
+                            {P::REPEAT, "'repeat'"}}) {
     if (site.expects(type) && llvm::StringRef(list).count('\'') < 4)
       list += (list.empty() ? "" : " or ") + std::string(word);
   }
@@ -356,10 +372,9 @@ static Guess guessPromise(const ErrorSite &site) {
 SyntaxError ptlc::parse::describe(const ErrorSite &site) {
   Words words(std::string{});
   bool found = false;
-  for (auto guess :
-       {guessCharacters, guessForeignWords, guessForeignOperators, guessLists, guessAfterKeyword,
-        guessTypes, guessMissingOperand, guessStatementStart, guessMeasure, guessPromise,
-        guessLineEnd}) {
+  for (auto guess : {guessCharacters, guessForeignWords, guessDeclaration, guessForeignOperators,
+                     guessLists, guessAfterKeyword, guessTypes, guessMissingOperand,
+                     guessStatementStart, guessMeasure, guessPromise, guessLineEnd}) {
     Guess said = guess(site);
     found = said.has_value();
     if (found) {

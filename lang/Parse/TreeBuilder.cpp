@@ -133,9 +133,8 @@ ast::DeclPtr TreeBuilder::check(P::CheckContext *context) {
 
 ast::DeclPtr TreeBuilder::module(P::ModuleContext *context) {
   // A module with an error in its head is left out, one in a member costs that member only.
-  bool hasHead = !context->exception && context->name() && context->LBRACE() &&
-                 context->RBRACE() && isSound(context->name()) &&
-                 (!context->params() || isSound(context->params()));
+  bool hasHead = !context->exception && context->name() && context->LBRACE() && context->RBRACE() &&
+                 isSound(context->name()) && (!context->params() || isSound(context->params()));
   if (!hasHead)
     return nullptr;
   auto node = declare<ast::ModuleDecl>(context);
@@ -148,7 +147,8 @@ ast::DeclPtr TreeBuilder::module(P::ModuleContext *context) {
     node->paramsRange = places.of(context->params());
   }
   if (node->isModel && node->hasParams)
-    error(places.of(context->params()), "a model has no parameters; use 'const', which -D replaces");
+    error(places.of(context->params()),
+          "a model has no parameters; use 'const', which -D replaces");
   for (P::MemberLineContext *line : context->memberLine())
     if (isSound(line))
       node->members.push_back(member(line->member()));

@@ -95,11 +95,11 @@ TEST_F(DiagnosticsTest, NearestForgivesSlipsOnly) {
   EXPECT_EQ(nearest("embd", {"ffn", "embed"}), "embed");
   EXPECT_EQ(nearest("w11", {"w2", "w1"}), "w1");
   EXPECT_EQ(nearest("glu", {"relu", "gelu"}), "gelu");
-  EXPECT_EQ(nearest("MPL", {"MLP"}), "MLP");          // a swap is one slip
+  EXPECT_EQ(nearest("MPL", {"MLP"}), "MLP"); // a swap is one slip
   EXPECT_EQ(nearest("memroy", {"time", "memory"}), "memory");
   EXPECT_EQ(nearest("epsilon", {"over", "eps"}), "eps");
   EXPECT_EQ(nearest("ddp", {"dp", "tp"}), "dp");
-  EXPECT_EQ(nearest("N", {"M"}), "");                  // one letter is no evidence
+  EXPECT_EQ(nearest("N", {"M"}), ""); // one letter is no evidence
   EXPECT_EQ(nearest("w1", {"w2"}), "");
   EXPECT_EQ(nearest("big", {"cluster", "dp"}), "");
   EXPECT_EQ(didYouMean("stops", {"batch", "steps"}), "; did you mean 'steps'?");
@@ -110,7 +110,8 @@ TEST_F(DiagnosticsTest, VerifyAcceptsWhatIsExpected) {
   FileId file = add("// expected-error@+1 {{unknown name}}\nlet x = y\n"
                     "dim a // expected-warning {{odd}} expected-note@1 {{there}}\n");
   engine.error(sources.range(file, 46, 47), "unknown name 'y'");
-  engine.warning(sources.range(file, 48, 49), "this is odd").note(sources.range(file, 0, 1), "there");
+  engine.warning(sources.range(file, 48, 49), "this is odd")
+      .note(sources.range(file, 0, 1), "there");
   std::string output;
   EXPECT_TRUE(verified(&output)) << output;
 }

@@ -54,8 +54,7 @@ TEST(Format, KeepsEveryProgram) {
     llvm::StringRef(text).split(lines, '\n');
     for (llvm::StringRef line : lines) {
       EXPECT_EQ(line, line.rtrim()) << "blanks at the end";
-      EXPECT_LE(format::characters(line.substr(0, line.find("//")).rtrim()), 100u)
-          << line.str();
+      EXPECT_LE(format::characters(line.substr(0, line.find("//")).rtrim()), 100u) << line.str();
     }
   }
 }
@@ -99,18 +98,23 @@ TEST(Format, DirectivesStandInColumns) {
 
 TEST(Format, LongListsBreakAtTheirItems) {
   std::string name(23, 'n');
-  EXPECT_EQ(checked("fn f(x) { let a = call(" + name + ", over: " + name + ", with: " + name + ") }"),
-            "fn f(x) {\n"
-            "  let a =\n"
-            "      call(" + name + ", over: " + name + ", with: " + name + ")\n"
-            "}\n");
+  EXPECT_EQ(
+      checked("fn f(x) { let a = call(" + name + ", over: " + name + ", with: " + name + ") }"),
+      "fn f(x) {\n"
+      "  let a =\n"
+      "      call(" +
+          name + ", over: " + name + ", with: " + name +
+          ")\n"
+          "}\n");
   EXPECT_EQ(checked("fn f(x) {\n let a = call(" + name + ", over: " + name + ", with: " + name +
                     name + ") }"),
             "fn f(x) {\n"
             "  let a = call(\n"
-            "    " + name + ",\n    over: " + name + ",\n    with: " + name + name + ",\n"
-            "  )\n"
-            "}\n");
+            "    " +
+                name + ",\n    over: " + name + ",\n    with: " + name + name +
+                ",\n"
+                "  )\n"
+                "}\n");
   name += name.substr(0, 9);
   EXPECT_EQ(checked("dim a" + name + " = 1, b" + name + " = 2, c" + name + " = 3"),
             "dim a" + name + " = 1, b" + name + " = 2,\n    c" + name + " = 3\n");
@@ -166,10 +170,11 @@ TEST(Format, CommentsInOddPlacesSurvive) {
 }
 
 TEST(Format, BlankLinesBetweenBlocks) {
-  EXPECT_EQ(checked("dim a = 1\n\n\n\ndim b = 2\nmodule A {\n\n  const c = 1\n\n\n  const d = 2\n\n}\n"
-                    "// of B\nmodule B {}\n// of C\n\nmodule C {\nconst e = 1\n}\ndim f = 1\n"),
-            "dim a = 1\n\ndim b = 2\n\nmodule A {\n  const c = 1\n\n  const d = 2\n}\n\n"
-            "// of B\nmodule B {}\n// of C\n\nmodule C {\n  const e = 1\n}\n\ndim f = 1\n");
+  EXPECT_EQ(
+      checked("dim a = 1\n\n\n\ndim b = 2\nmodule A {\n\n  const c = 1\n\n\n  const d = 2\n\n}\n"
+              "// of B\nmodule B {}\n// of C\n\nmodule C {\nconst e = 1\n}\ndim f = 1\n"),
+      "dim a = 1\n\ndim b = 2\n\nmodule A {\n  const c = 1\n\n  const d = 2\n}\n\n"
+      "// of B\nmodule B {}\n// of C\n\nmodule C {\n  const e = 1\n}\n\ndim f = 1\n");
 }
 
 TEST(Format, EmptyFiles) {

@@ -98,8 +98,10 @@ TEST(Parser, NumbersAndStringsKeepTheirText) {
 }
 
 TEST(Parser, NumbersBeginAndEndWithDigits) {
-  EXPECT_EQ(Parsed("dim a = .5\n").messages(), "1:9: error: a number begins with a digit; write '0.5'");
-  EXPECT_EQ(Parsed("dim a = f(5.)\n").messages(), "1:11: error: a number ends with a digit; write '5.0'");
+  EXPECT_EQ(Parsed("dim a = .5\n").messages(),
+            "1:9: error: a number begins with a digit; write '0.5'");
+  EXPECT_EQ(Parsed("dim a = f(5.)\n").messages(),
+            "1:11: error: a number ends with a digit; write '5.0'");
   EXPECT_EQ(Parsed("dim a = 0 .5\n").messages(),
             "1:11: error: a number has no parts; a fraction is written without blanks");
 }
@@ -109,7 +111,7 @@ TEST(Parser, AnErrorInAHeadCostsItsBlockOnly) {
             "1:11: error: expected 'mesh' before '('\n"
             "5:9: error: expected an expression after '=', found '+'");
   EXPECT_EQ(Parsed("Block {\n  ln = f(x)\n  weight w: [a] = ones\n}\ndim a = 1\n").messages(),
-            "1:7: error: expected a name, found '{'");
+            "1:1: error: expected a declaration, found 'Block'");
 }
 
 TEST(Parser, WordsOfHeadersAreNames) {
@@ -120,7 +122,8 @@ TEST(Parser, ALineGoesOnWhereItMust) {
   const char *text = "dim a = 1,\n  b =\n  2\nconst c = (1 +\n\n 2\n) // c\n * 3\nmodel M\n{\n}\n";
   Parsed parsed(text);
   EXPECT_EQ(parsed.messages(), "");
-  EXPECT_EQ(ast::dump(*parsed.file), "dim (a = 1) (b = 2)\nconst (c = (* (group (+ 1 2)) 3))\nmodel M\n");
+  EXPECT_EQ(ast::dump(*parsed.file),
+            "dim (a = 1) (b = 2)\nconst (c = (* (group (+ 1 2)) 3))\nmodel M\n");
 }
 
 TEST(Parser, SemicolonsSeparate) {
@@ -131,8 +134,9 @@ TEST(Parser, SemicolonsSeparate) {
 }
 
 TEST(Parser, MeasuresOnlyInDirectives) {
-  Parsed parsed("cluster c { intra 900 GB/s }\nplan p on mesh() { bucket 25 MB; assert memory <= 10 GB; "
-                "assert traffic(tp) < 2 * n }\n");
+  Parsed parsed(
+      "cluster c { intra 900 GB/s }\nplan p on mesh() { bucket 25 MB; assert memory <= 10 GB; "
+      "assert traffic(tp) < 2 * n }\n");
   EXPECT_EQ(parsed.messages(), "");
   EXPECT_EQ(ast::dump(*parsed.file),
             "cluster c\n  intra (measure 900 GB per s)\nplan p\n  bucket (measure 25 MB)\n"
@@ -170,7 +174,8 @@ TEST(Parser, RangesPointIntoTheText) {
 }
 
 TEST(Parser, AByteOrderMarkIsSkipped) {
-  Parsed parsed("\xEF\xBB\xBF" "dim a = \"é\" $\n");
+  Parsed parsed("\xEF\xBB\xBF"
+                "dim a = \"é\" $\n");
   EXPECT_EQ(parsed.diagnostics.size(), 1u);
   EXPECT_EQ(parsed.sources.text(parsed.diagnostics.sorted()[0].range), "$");
 }
@@ -186,8 +191,9 @@ TEST(Parser, OneErrorALineAndTheRestIsUnderstood) {
 TEST(Parser, AForgottenBracketCostsOneMessage) {
   EXPECT_EQ(inFunction("  let a = f(h[d: 1, 2\n  let b = (a\n  return b"),
             "2:12: error: '(' is never closed\n3:11: error: '(' is never closed");
-  EXPECT_EQ(Parsed("module A {\n  fn f(x) {\n    return x\n}\nmodule B {\n}\n").messages(),
-            "1:10: error: '{' is never closed | note: by its indentation, this one may lack its '}'");
+  EXPECT_EQ(
+      Parsed("module A {\n  fn f(x) {\n    return x\n}\nmodule B {\n}\n").messages(),
+      "1:10: error: '{' is never closed | note: by its indentation, this one may lack its '}'");
   EXPECT_EQ(Parsed("dim a = (1,\nmodule B {\n}\n").messages(), "1:9: error: '(' is never closed");
 }
 
@@ -206,7 +212,8 @@ TEST(Parser, ForeignWordsAndCharacters) {
             "2:5: error: '-=' is not an operator; write 'h = h - ...'");
   EXPECT_EQ(inFunction("  h + 1\n  return h"),
             "2:5: error: an expression alone does nothing; 'return' it, or name it with 'let'");
-  EXPECT_EQ(Parsed("class A {\n}\n").messages(), "1:1: error: a part of a model begins with 'module'");
+  EXPECT_EQ(Parsed("class A {\n}\n").messages(),
+            "1:1: error: a part of a model begins with 'module'");
   EXPECT_EQ(Parsed("dim a = \"x\\q\"\n").messages().substr(0, 41),
             "1:9: error: unknown escape in a string; t");
 }
@@ -214,9 +221,10 @@ TEST(Parser, ForeignWordsAndCharacters) {
 TEST(Parser, TypesHoldNamesOnly) {
   EXPECT_EQ(Parsed("module M {\n  weight w: [2, a] = ones\n}\n").messages(),
             "2:14: error: a type lists names of dimensions, not numbers; declare 'dim name = 2'");
-  EXPECT_EQ(Parsed("module M {\n  weight w: [a + 1] = ones\n}\n").messages(),
-            "2:16: error: a type lists names of dimensions; declare 'dim name = ...' for a size that "
-            "is computed");
+  EXPECT_EQ(
+      Parsed("module M {\n  weight w: [a + 1] = ones\n}\n").messages(),
+      "2:16: error: a type lists names of dimensions; declare 'dim name = ...' for a size that "
+      "is computed");
   EXPECT_EQ(Parsed("module M {\n  weight w: [a, ..] = ones\n}\n").messages(),
             "2:17: error: '..' stands first in a type");
   EXPECT_EQ(Parsed("module M {\n  weight w: [a b] = ones\n}\n").messages(),
@@ -271,9 +279,10 @@ TEST(Parser, DeepNestingIsRefused) {
             "1:265: error: brackets and signs are nested more than 256 levels deep");
   EXPECT_EQ(Parsed("dim a = " + repeat("not ", 100000) + "1").messages().substr(0, 30),
             "1:1033: error: brackets and si");
-  EXPECT_EQ(Parsed("dim a = 1" + repeat(" + 1", 20000)).messages(),
-            "1:9: error: this expression is nested more than 500 levels deep; name parts of it with "
-            "'let'");
+  EXPECT_EQ(
+      Parsed("dim a = 1" + repeat(" + 1", 20000)).messages(),
+      "1:9: error: this expression is nested more than 500 levels deep; name parts of it with "
+      "'let'");
   EXPECT_EQ(Parsed("fn f(x) {" + repeat("for i in 0..2 {\n", 5000)).messages().substr(0, 40),
             "256:15: error: brackets and signs are ne");
 }
