@@ -22,4 +22,37 @@ def OutlineSingle : Pass<"fuse-outline-single", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ptlc::rt::RtDialect"];
 }
 
+def ExpandRows : Pass<"fuse-expand-rows", "::mlir::ModuleOp"> {
+  let summary = "Expands row-wise composites to primitives";
+  let description = [{
+    Softmax, norms, losses and rotary embeddings become the primitives that define
+    them, so that one rule groups them with their neighbours, and so that forward
+    and backward share what is equal. Attention and optimizers stay.
+
+    Before:  %1 = ptl.softmax %x over key : ...
+    After:   %m = ptl.reduce max %x over [key] : ...
+             ...
+
+    Requires: local shapes. Keeps: every value.
+  }];
+  let dependentDialects = ["::ptlc::ptl::PtlDialect"];
+}
+
+def FuseRows : Pass<"fuse-rows", "::mlir::ModuleOp"> {
+  let summary = "Groups element-wise and row-wise operations into kernels";
+  let description = [{
+    Operations that iterate over the same rows and feed each other, or read the
+    same values, become one rows kernel, with sums over rows (bias gradients) as
+    results. A cheap value that another kernel needs is computed again there if
+    that reads no more memory than loading it.
+
+    Before:  %1 = ptl.elementwise add %a, %b : ...
+             %2 = ptl.elementwise gelu %1 : ...
+    After:   %2 = rt.kernel rows(%a, %b) iterate [batch] : ... { ... }
+
+    Requires: primitives (`fuse-expand-rows`). Keeps: every value.
+  }];
+  let dependentDialects = ["::ptlc::rt::RtDialect"];
+}
+
 #endif // PTLC_TRANSFORMS_FUSE_PASSES_TD

@@ -1,0 +1,216 @@
+//===- Groups.cpp - Which operations share a kernel -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Fuse/Groups.h"
+
+#include "compiler/Analysis/Kernel/Outline.h"
+#include "compiler/Transforms/Fuse/RowShape.h"
+#include "dialects/Spmd/Spmd.h"
+#include "llvm/ADT/PriorityQueue.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::fuse;
+
+/// A kernel's operations lie at most so far apart: what is far away is rarely in a cache, and the search
+/// for dependences stays short. sortBlock() finds the cycles that a short search may miss.
+static constexpr unsigned kSpan = 256;
+
+bool fuse::isFusable(Operation *op) {
+  return isa<ptl::ElementwiseOp, ptl::ReduceOp, ptl::GatherOp, ptl::SliceOp, ptl::PadOp, ptl::ConcatOp, ptl::RandomOp,
+             spmd::MaskOp>(op);
+}
+
+bool fuse::isRowSum(Operation *op, ArrayRef<StringAttr> iterate) {
+  auto reduce = dyn_cast<ptl::ReduceOp>(op);
+  return reduce && llvm::any_of(reduce.getOver().getNames(), [&](StringAttr name) { return llvm::is_contained(iterate, name); });
+}
+
+/// The dimensions that the operation visits.
+static ArrayRef<StringAttr> visited(Operation *op) {
+  if (auto reduce = dyn_cast<ptl::ReduceOp>(op))
+    return ptl::getDims(reduce.getX());
+  return ptl::getDims(op->getResult(0));
+}
+
+static int64_t visitedSize(Operation *op, StringAttr name) {
+  if (auto reduce = dyn_cast<ptl::ReduceOp>(op))
+    return ptl::getDimSize(reduce.getX(), name);
+  return ptl::getDimSize(op->getResult(0), name);
+}
+
+/// Operands as kernels see them: free operations are looked through.
+static void visitProducers(Operation *op, llvm::function_ref<void(Value)> f) {
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (kernel::isFree(producer))
+      visitProducers(producer, f);
+    else
+      f(operand);
+  }
+}
+
+Groups::Groups(Block &block) : block(block) {
+  unsigned position = 0;
+  for (Operation &op : block)
+    positions[&op] = position++;
+  for (Operation &op : block)
+    if (isFusable(&op))
+      place(&op);
+}
+
+std::optional<unsigned> Groups::of(Operation *op) const {
+  auto it = numbers.find(op);
+  return it == numbers.end() ? std::nullopt : std::optional(it->second);
+}
+
+SmallVector<unsigned> Groups::candidates(Operation *op) const {
+  llvm::SetVector<unsigned> producers, siblings;
+  visitProducers(op, [&](Value value) {
+    if (auto group = value.getDefiningOp() ? of(value.getDefiningOp()) : std::nullopt)
+      producers.insert(*group);
+    for (Operation *user : value.getUsers())
+      if (auto group = of(user))
+        siblings.insert(*group);
+  });
+  SmallVector<unsigned> order = producers.takeVector();
+  llvm::sort(order, std::greater<>());
+  SmallVector<unsigned> more = siblings.takeVector();
+  llvm::sort(more, std::greater<>());
+  llvm::append_range(order, more);
+  return order;
+}
+
+bool Groups::canJoin(Operation *op, unsigned number) const {
+  const Group &group = groups[number];
+  if (positions.lookup(op) > positions.lookup(group.operations.front()) + kSpan)
+    return false;
+  for (StringAttr name : group.iterate)
+    if (!llvm::is_contained(visited(op), name) || visitedSize(op, name) != visitedSize(group.operations.front(), name))
+      return false;
+  bool joins = true;
+  // A moved dimension must lie within the row, and so must what is looked up.
+  auto moves = [&](StringRef name) {
+    joins &= llvm::none_of(group.iterate, [&](StringAttr row) { return row.getValue() == name; });
+  };
+  if (auto slice = dyn_cast<ptl::SliceOp>(op))
+    moves(slice.getFrom());
+  if (auto pad = dyn_cast<ptl::PadOp>(op))
+    moves(pad.getFrom());
+  if (auto concat = dyn_cast<ptl::ConcatOp>(op))
+    for (auto name : concat.getFrom().getAsRange<StringAttr>())
+      moves(name.getValue());
+  if (auto gather = dyn_cast<ptl::GatherOp>(op)) {
+    Operation *table = gather.getTable().getDefiningOp();
+    joins &= !table || of(table) != number;
+  }
+  if (auto reduce = dyn_cast<ptl::ReduceOp>(op); reduce && isRowSum(op, group.iterate))
+    joins &= reduce.getKind() == ptl::FoldKind::Sum;
+  return joins && !dependsAround(op, number);
+}
+
+/// True if an operand of `op` depends on the group through something outside of it.
+bool Groups::dependsAround(Operation *op, unsigned number) const {
+  const Group &group = groups[number];
+  unsigned first = positions.lookup(group.operations.front());
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Operation *> stack;
+  bool around = false;
+  // Of the operation's own operands only sums over rows come too late; of others any value of the group.
+  auto push = [&](Value operand, bool direct) {
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || producer->getBlock() != &block)
+      return;
+    if (of(producer) == number)
+      around |= !direct || isRowSum(producer, group.iterate);
+    else if (positions.lookup(producer) + 2 * kSpan > first && seen.insert(producer).second)
+      stack.push_back(producer);
+  };
+  visitProducers(op, [&](Value operand) { push(operand, true); });
+  while (!stack.empty() && !around) {
+    Operation *current = stack.pop_back_val();
+    // A group is one kernel: all that it reads comes before all that it makes.
+    SmallVector<Operation *> unit = {current};
+    if (std::optional<unsigned> other = of(current))
+      unit = groups[*other].operations;
+    for (Operation *member : unit)
+      member->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          push(operand, false);
+      });
+  }
+  return around;
+}
+
+void Groups::place(Operation *op) {
+  for (unsigned number : candidates(op))
+    if (canJoin(op, number)) {
+      groups[number].operations.push_back(op);
+      numbers[op] = number;
+      return;
+    }
+  numbers[op] = groups.size();
+  groups.push_back({{op}, iterateAlone(op)});
+}
+
+void Groups::addClone(Operation *op, unsigned number) {
+  numbers[op] = number;
+  groups[number].operations.insert(groups[number].operations.begin(), op);
+}
+
+bool Groups::sortBlock() {
+  // Units: a group, or an operation of none. Each waits for the units that make its operands.
+  llvm::DenseMap<Operation *, unsigned> unitOf;
+  std::vector<SmallVector<Operation *>> units;
+  SmallVector<unsigned> place;
+  llvm::DenseMap<unsigned, unsigned> unitOfGroup;
+  unsigned position = 0;
+  for (Operation &op : block) {
+    std::optional<unsigned> group = of(&op);
+    unsigned unit = units.size();
+    if (group)
+      unit = unitOfGroup.try_emplace(*group, unit).first->second;
+    if (unit == units.size()) {
+      units.emplace_back();
+      place.push_back(0);
+    }
+    units[unit].push_back(&op);
+    unitOf[&op] = unit;
+    place[unit] = position++;
+  }
+  std::vector<llvm::SmallSetVector<unsigned, 4>> users(units.size());
+  SmallVector<unsigned> waiting(units.size(), 0);
+  for (unsigned unit = 0; unit < units.size(); ++unit)
+    for (Operation *member : units[unit])
+      member->walk([&](Operation *op) {
+        for (Value operand : op->getOperands()) {
+          Operation *producer = operand.getDefiningOp();
+          auto it = producer ? unitOf.find(producer) : unitOf.end();
+          if (it != unitOf.end() && it->second != unit && users[it->second].insert(unit))
+            ++waiting[unit];
+        }
+      });
+  auto later = [&](unsigned a, unsigned b) { return place[a] > place[b]; };
+  llvm::PriorityQueue<unsigned, std::vector<unsigned>, decltype(later)> ready(later);
+  for (unsigned unit = 0; unit < units.size(); ++unit)
+    if (!waiting[unit])
+      ready.push(unit);
+  SmallVector<unsigned> order;
+  while (!ready.empty()) {
+    order.push_back(ready.top());
+    ready.pop();
+    for (unsigned user : users[order.back()])
+      if (!--waiting[user])
+        ready.push(user);
+  }
+  if (order.size() != units.size())
+    return false;
+  Operation *end = block.getTerminator();
+  for (unsigned unit : order)
+    for (Operation *op : units[unit])
+      if (op != end)
+        op->moveBefore(end);
+  return true;
+}

@@ -1,0 +1,19 @@
+//===- Native.h - A module of the memory stage, compiled and executed -----===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_TEST_LIB_PTL_NATIVE_NATIVE_H
+#define PTLC_TEST_LIB_PTL_NATIVE_NATIVE_H
+
+#include "compiler/Codegen/Target.h"
+#include "test/lib/ptl-run/Signature.h"
+
+namespace ptlc::native {
+
+/// Compiles `module` (stage memory, one device) and runs the stage functions of `function` once.
+/// `inputs` and the results are by key. Memory that nothing defines starts as NaN.
+llvm::FailureOr<run::Tensors> execute(mlir::func::FuncOp function, const run::Signature &signature,
+                                      const run::Tensors &inputs, uint64_t seed, int64_t step);
+
+} // namespace ptlc::native
+
+#endif // PTLC_TEST_LIB_PTL_NATIVE_NATIVE_H
