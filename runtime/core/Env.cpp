@@ -11,11 +11,16 @@
 namespace ptlrt::env {
 
 static constexpr Variable kTable[] = {
-    {"PTL_COMM_TIMEOUT", 600, 1, 1'000'000,
+    {"PTL_COMM_TIMEOUT", "600", 1, 1'000'000,
      "seconds that a rank waits for another one before the job ends with an error"},
-    {"PTL_COMM_SPIN", -1, -1, 1'000'000'000,
+    {"PTL_COMM_SPIN", "-1", -1, 1'000'000'000,
      "turns of a waiting rank's loop before it gives its core away; -1: many if there is a core "
      "for each thread, else few"},
+    {"PTL_CPU_ISA", "the widest", 0, 0,
+     "instruction set of the runtime's own kernels: avx2 or avx512"},
+    {"PTL_CPU_GEMM", "auto", 0, 0,
+     "who computes matrix products: auto, own, onednn, or probe (the faster one, tried at the "
+     "start)"},
 };
 
 std::span<const Variable> variables() { return kTable; }
@@ -23,7 +28,7 @@ std::span<const Variable> variables() { return kTable; }
 static Expected<int64_t> read(const Variable &variable) {
   const char *text = std::getenv(variable.name);
   if (!text || !*text)
-    return variable.byDefault;
+    text = variable.byDefault;
   std::optional<int64_t> value = parseInteger(text);
   if (!value || *value < variable.least || *value > variable.most)
     return failure("{} must be a whole number from {} to {}, is '{}'", variable.name,

@@ -1,8 +1,9 @@
 //===- Env.h - The environment variables that the runtime reads -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// One table names them all; nothing else calls getenv. They are for tuning and
-// for hunting faults; what a user decides is an option of the program.
+// One table names them all (the CPU back end reads its own two by itself). They
+// are for tuning and for hunting faults; what a user decides is an option of the
+// program.
 //===----------------------------------------------------------------------===//
 #ifndef PTLRT_CORE_ENV_H
 #define PTLRT_CORE_ENV_H
@@ -15,8 +16,8 @@ namespace ptlrt::env {
 
 struct Variable {
   const char *name;
-  int64_t byDefault;
-  int64_t least, most;
+  const char *byDefault;
+  int64_t least, most; ///< of whole numbers
   const char *meaning; ///< one sentence
 };
 

@@ -22,6 +22,8 @@ Expected<std::unique_ptr<Job>> Job::create(const ptlrt_program_t &program, const
   if (info.isError())
     return info.status();
   PTLRT_TRY(checkFeatures(info->features, info->cpu));
+  if (std::string problem; !cpu::checkCpu(problem))
+    return Status::error(problem);
   std::unique_ptr<Job> job(new Job(program, std::move(*info), options));
   PTLRT_TRY(job->applyOptions());
   PTLRT_TRY(job->openWeights());

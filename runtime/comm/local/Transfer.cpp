@@ -8,6 +8,7 @@
 #include "runtime/comm/local/Transfer.h"
 
 #include "runtime/comm/local/Reduce.h"
+#include "runtime/device/cpu/Reduce.h"
 #include <cstring>
 
 namespace ptlrt {
@@ -15,20 +16,20 @@ namespace ptlrt {
 namespace {
 
 /// Pointers to the same place in several arenas; no allocation for usual groups.
-class Places {
+template <typename T> class Places {
 public:
   explicit Places(size_t count) : size(count) {
     if (count > kInline)
       more.resize(count);
   }
-  uint8_t *&operator[](size_t i) { return more.empty() ? few[i] : more[i]; }
-  std::span<uint8_t *const> all() const { return {more.empty() ? few : more.data(), size}; }
+  T *&operator[](size_t i) { return more.empty() ? few[i] : more[i]; }
+  std::span<T *const> all() const { return {more.empty() ? few : more.data(), size}; }
 
 private:
   static constexpr size_t kInline = 64;
   size_t size;
-  uint8_t *few[kInline];
-  std::vector<uint8_t *> more;
+  T *few[kInline];
+  std::vector<T *> more;
 };
 
 } // namespace
@@ -44,15 +45,22 @@ static int64_t shareStart(int64_t total, size_t place, size_t members) {
 
 void Transfer::reduceRun(int64_t offset, int64_t count) {
   int64_t size = elementSize(collective.element);
-  Places places(members.size());
+  auto others = static_cast<int64_t>(members.size()) - 1;
+  traffic.read += others * count * size;
+  traffic.written += others * count * size;
+  if (collective.element == Element::F32 && collective.reduce == ReduceKind::Sum) {
+    Places<float> places(members.size());
+    for (size_t m = 0; m < members.size(); ++m)
+      places[m] = reinterpret_cast<float *>(arenaOf(m) + offset);
+    cpu::reduceInto(cpu::Combine::Sum, places.all().data(), others + 1, 0, count);
+    return;
+  }
+  Places<uint8_t> places(members.size());
   for (int64_t done = 0; done < count;) {
     int64_t part = std::min(kReduceBlock, count - done);
     for (size_t m = 0; m < members.size(); ++m)
       places[m] = arenaOf(m) + offset + done * size;
     reduceBlock(collective.reduce, collective.element, places.all(), places.all(), part);
-    int64_t others = static_cast<int64_t>(members.size()) - 1;
-    traffic.read += others * part * size;
-    traffic.written += others * part * size;
     done += part;
   }
 }
@@ -111,7 +119,7 @@ void Transfer::allGather() {
 
 void Transfer::scatterRun(const CommSegment &segment, int64_t from, int64_t to, int64_t count) {
   int64_t size = elementSize(collective.element);
-  Places places(members.size());
+  Places<uint8_t> places(members.size());
   forEachPair(segment.in, from, segment.out, to, size, count,
               [&](int64_t source, int64_t result, int64_t elements) {
                 for (int64_t done = 0; done < elements;) {
