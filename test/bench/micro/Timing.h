@@ -9,16 +9,26 @@
 #define PTLC_TEST_BENCH_MICRO_TIMING_H
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <sys/mman.h>
 
 namespace ptlc::bench {
 
-inline double now() {
-  using Clock = std::chrono::steady_clock;
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+/// Seconds that the calling thread has run: time taken by other programs on its core
+/// doesn't count, what they do to its caches does.
+inline double threadSeconds() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Seconds of the clock on the wall, for what several threads do together.
+inline double wallSeconds() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 /// Floats in huge pages, as the arena of a program has them, filled with noise.

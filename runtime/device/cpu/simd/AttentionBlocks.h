@@ -111,6 +111,16 @@ static void multiplyPanels(int64_t m, int64_t k, const float *a, int64_t lda, co
                         accumulate);
 }
 
+/// Hides the scores whose byte of the mask is 0.
+static void hideMasked(const uint8_t *mask, int64_t stride, Range part, float *scores) {
+  int64_t j = part.begin;
+  if (stride == 1)
+    for (; j + kLanes <= part.end; j += kLanes)
+      store(scores + j, select(maskOfBytes(mask + j), load(scores + j), splat(kHidden)));
+  for (; j < part.end; ++j)
+    scores[j] = mask[j * stride] ? scores[j] : kHidden;
+}
+
 /// Hides what the query may not see in a row of scores for keys `block`: everything
 /// outside of `visible`, and the mask's zeros. Returns the part that may be seen,
 /// relative to the block.
@@ -127,11 +137,8 @@ static Range hideScores(const AttentionShape &s, const uint8_t *mask, int64_t qu
   int64_t end = roundUp(part.end, kLanes);
   for (int64_t j = part.end; j < end; ++j)
     scores[j] = kHidden;
-  if (s.masked) {
-    const uint8_t *bytes = mask + query * s.maskRow + block.begin * s.maskCol;
-    for (int64_t j = part.begin; j < part.end; ++j)
-      scores[j] = bytes[j * s.maskCol] ? scores[j] : kHidden;
-  }
+  if (s.masked)
+    hideMasked(mask + query * s.maskRow + block.begin * s.maskCol, s.maskCol, part, scores);
   return {part.begin / kLanes * kLanes, end};
 }
 

@@ -20,12 +20,13 @@
 
 namespace ptlrt::cpu::PTLRT_SIMD_NAMESPACE {
 
-constexpr int64_t kDepth = 256;        ///< k of a block: a panel of B is 16 or 32 KiB
 constexpr int64_t kColumnBlock = 1024; ///< columns of B that are kept packed
 #ifdef __AVX512F__
+constexpr int64_t kDepth = 256; ///< k of a block: a panel of B is 32 KiB
 constexpr int64_t kRowBlock = 504;
 #else
-constexpr int64_t kRowBlock = 288;
+constexpr int64_t kDepth = 384; ///< k of a block: a panel of B is 24 KiB
+constexpr int64_t kRowBlock = 192;
 #endif
 constexpr int64_t kLine = 16; ///< floats of a cache line
 
