@@ -139,7 +139,8 @@ def Ptl_ScatterAddOp : Ptl_MathOp<"scatter_add"> {
   let description = [{
     result[.., i, ..] = init + the sum of the updates whose id is i. Dimensions of
     ids that the result has are aligned; the others are summed. Updates are added
-    in row-major order of the ids.
+    in row-major order of the ids. The update of a negative id isn't added: ids of
+    padding are made -1.
 
     * (C1) `dim` is a dimension of the result and not of ids or updates.
     * (C2) updates have every dimension of ids and of the result except `dim`, and no other.

@@ -23,13 +23,17 @@ static SmallVector<OpOperand *> foldedOperands(Operation &op, const PieceDims &d
     if (dims.hasRows(result.getType()))
       continue;
     for (OpOperand &operand : op.getOpOperands()) {
-      // Indices stay legal: it is the updates that must not count.
-      bool number = ptl::isFloatTensor(operand.get().getType()) || isa<ptl::ReduceOp>(op);
-      if (number && dims.hasRows(operand.get().getType()) && !llvm::is_contained(folded, &operand))
+      if (dims.hasRows(operand.get().getType()) && !llvm::is_contained(folded, &operand))
         folded.push_back(&operand);
     }
   }
   return folded;
+}
+
+/// Indices become -1, which adds nothing; everything else 0.
+static double fillFor(OpOperand &operand) {
+  auto scatter = dyn_cast<ptl::ScatterAddOp>(operand.getOwner());
+  return scatter && operand.get() == scatter.getIds() ? -1 : 0;
 }
 
 void grad::maskRows(Block &body, const PieceDims &dims) {
@@ -37,16 +41,17 @@ void grad::maskRows(Block &body, const PieceDims &dims) {
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   Value mask;
-  llvm::DenseMap<Value, Value> masked;
+  llvm::DenseMap<std::pair<Value, int>, Value> masked; ///< by value and what padding becomes
   for (Operation &op : llvm::make_early_inc_range(body)) {
     for (OpOperand *operand : foldedOperands(op, dims)) {
-      Value &value = masked[operand->get()];
+      double fill = fillFor(*operand);
+      Value &value = masked[{operand->get(), int(fill)}];
       if (!value) {
         if (!mask)
           mask = dims.buildMask(builder, body.getParentOp()->getLoc());
         OpBuilder here(&op);
         ptl::Emitter e(here, op.getLoc());
-        value = e.select(e.to(mask, operand->get().getType()), operand->get(), e.like(operand->get(), 0));
+        value = e.select(e.to(mask, operand->get().getType()), operand->get(), e.like(operand->get(), fill));
       }
       operand->set(value);
     }

@@ -12,7 +12,7 @@ using namespace ptlc::grad;
 void PieceBody::bindArgument(BlockArgument argument, Value value, bool isData) {
   if (isData)
     dataOnly.insert(argument);
-  if (dims.hasRows(argument.getType()))
+  if (isData && dims.hasRows(argument.getType()))
     value = ptl::MicrobatchOp::create(builder, argument.getLoc(), value, body.getArgument(0), dims.getPieces(),
                                       builder.getStringAttr(kBatch));
   mapping.map(argument, value);

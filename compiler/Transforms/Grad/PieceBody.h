@@ -30,7 +30,7 @@ public:
   PieceBody(const PieceDims &dims, mlir::Block &body, mlir::OpBuilder outside)
       : dims(dims), builder(mlir::OpBuilder::atBlockEnd(&body)), outside(outside), body(body) {}
 
-  /// `value` stands for an argument of `@loss`, and is the whole batch if it has one.
+  /// `value` stands for an argument of `@loss`; of data, the body reads its piece.
   void bindArgument(mlir::BlockArgument argument, mlir::Value value, bool isData);
 
   /// Copies all operations of `loss` but the return.
