@@ -57,7 +57,7 @@ Status ArraySource::openField(size_t index) {
     Expected<NpyFile> file = NpyFile::open(path);
     if (file.isError())
       return file.status();
-    const std::vector<int64_t> &shape = file->shape();
+    const std::vector<int64_t> shape = file->shape();
     if (shape.empty() || std::vector<int64_t>(shape.begin() + 1, shape.end()) != rowShape)
       return failure("'{}' is [{}], field '{}' needs [samples{}{}]", path, fmt::join(shape, ", "),
                      tensor.name, rowShape.empty() ? "" : ", ", fmt::join(rowShape, ", "));

@@ -251,7 +251,7 @@ void Job::runRank(RankState &state, const std::function<Status(RankState &)> &bo
     state.arena->touch();
     for (const TensorOrigin &origin : origins)
       if (origin.fileData || origin.initial.kind != InitialKind::Zeros) // the arena is zero
-        fillPiece(origin, description.mesh, state.rank.rank, description.seed, state.memory());
+        fillPiece(origin, description.mesh, state.rank, state.memory());
     status = state.comm->barrier();
     if (status.isOk())
       status = body(state);

@@ -11,17 +11,37 @@
 
 namespace ptlrt {
 
-void fillPiece(const TensorOrigin &origin, const Mesh &mesh, int rank, uint64_t seed,
-               uint8_t *arena) {
-  const TensorInfo &tensor = *origin.tensor;
-  forEachRun(pieceOf(tensor, mesh, rank), [&](Run run) {
+namespace {
+/// A stretch of initial values that the threads of a rank share out.
+struct InitialStretch {
+  const TensorOrigin *origin;
+  uint64_t seed;
+  int64_t global, count;
+  float *to;
+};
+} // namespace
+
+static constexpr int64_t kChunk = 1 << 14;
+
+static void fillChunks(int64_t begin, int64_t end, void *const *buffers, const int64_t *) {
+  const auto &work = *static_cast<const InitialStretch *>(buffers[0]);
+  int64_t from = begin * kChunk, count = std::min(end * kChunk, work.count) - from;
+  initialValues(work.origin->initial, work.seed, work.origin->tensor->name, work.global + from,
+                count, work.to + from);
+}
+
+void fillPiece(const TensorOrigin &origin, const Mesh &mesh, ptlrt_rank &rank, uint8_t *arena) {
+  forEachRun(pieceOf(*origin.tensor, mesh, rank.rank), [&](Run run) {
     int64_t global = run.global;
     forEachPart(origin.layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
-      if (origin.fileData)
-        std::memcpy(arena + offset, origin.fileData + global * 4, count * 4);
-      else
-        initialValues(origin.initial, seed, tensor.name, global, count,
-                      reinterpret_cast<float *>(arena + offset));
+      auto *to = reinterpret_cast<float *>(arena + offset);
+      if (origin.fileData) {
+        std::memcpy(to, origin.fileData + global * 4, count * 4);
+      } else {
+        InitialStretch work{&origin, rank.seed, global, count, to};
+        void *buffers[] = {&work};
+        ptlrt_launch(&rank, fillChunks, ceilDivide(count, kChunk), 1, buffers, nullptr);
+      }
       global += count;
     });
     return true;

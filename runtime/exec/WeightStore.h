@@ -20,9 +20,8 @@ struct TensorOrigin {
   Initial initial;
 };
 
-/// Writes one rank's piece of a tensor; padding is left alone.
-void fillPiece(const TensorOrigin &origin, const Mesh &mesh, int rank, uint64_t seed,
-               uint8_t *arena);
+/// Writes the rank's piece of a tensor; padding is left alone. Uses the rank's threads and seed.
+void fillPiece(const TensorOrigin &origin, const Mesh &mesh, ptlrt_rank &rank, uint8_t *arena);
 
 /// Reads the whole tensor out of all ranks' arenas, each element from the first rank that has it.
 /// `tensor`, `mesh` and `arenas` must outlive the result.

@@ -43,12 +43,20 @@ double RandomStream::uniform(uint64_t index, uint64_t step) const {
   return (word(index, step) >> 8) * 0x1p-24;
 }
 
+std::array<double, 4> RandomStream::normals(uint64_t group, uint64_t step) const {
+  PhiloxBlock words = block(4 * group, step);
+  std::array<double, 4> values;
+  for (int pair = 0; pair < 4; pair += 2) {
+    double u1 = (words[pair] + 1.0) * 0x1p-32, u2 = words[pair + 1] * 0x1p-32;
+    double radius = std::sqrt(-2 * std::log(u1)), angle = 2 * std::numbers::pi * u2;
+    values[pair] = radius * std::cos(angle);
+    values[pair + 1] = radius * std::sin(angle);
+  }
+  return values;
+}
+
 double RandomStream::normal(uint64_t index, uint64_t step) const {
-  PhiloxBlock words = block(index, step);
-  uint64_t first = index % 4 / 2 * 2;
-  double u1 = (words[first] + 1.0) * 0x1p-32, u2 = words[first + 1] * 0x1p-32;
-  double radius = std::sqrt(-2 * std::log(u1)), angle = 2 * std::numbers::pi * u2;
-  return radius * (index % 2 == 0 ? std::cos(angle) : std::sin(angle));
+  return normals(index / 4, step)[index % 4];
 }
 
 double RandomStream::truncatedNormal(uint64_t index) const {

@@ -32,6 +32,8 @@ public:
   double uniform(uint64_t index, uint64_t step) const;
   /// Standard normal, by Box and Muller from the words of elements 2k and 2k + 1.
   double normal(uint64_t index, uint64_t step) const;
+  /// The normals of the four elements that share a block, 4 * group and on.
+  std::array<double, 4> normals(uint64_t group, uint64_t step) const;
   /// Standard normal within two deviations: the first such among the normals of steps 0, 1, …
   double truncatedNormal(uint64_t index) const;
 
