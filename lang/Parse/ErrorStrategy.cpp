@@ -84,6 +84,13 @@ void ErrorStrategy::recover(antlr4::Parser *parser, std::exception_ptr error) {
     DefaultErrorStrategy::recover(parser, error);
 }
 
+bool ErrorStrategy::singleTokenInsertion(antlr4::Parser *parser) {
+  antlr4::misc::IntervalSet expected = getExpectedTokens(parser);
+  if (expected.contains(size_t(P::LBRACE)) || expected.contains(size_t(P::RBRACE)))
+    return false;
+  return DefaultErrorStrategy::singleTokenInsertion(parser);
+}
+
 antlr4::Token *ErrorStrategy::singleTokenDeletion(antlr4::Parser *parser) {
   // These hold the structure of the file; without one, all that follows would be misread.
   size_t type = parser->getTokenStream()->LA(1);

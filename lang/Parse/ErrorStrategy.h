@@ -21,6 +21,7 @@ public:
 protected:
   void reportUnwantedToken(antlr4::Parser *parser) override;
   void reportMissingToken(antlr4::Parser *parser) override;
+  bool singleTokenInsertion(antlr4::Parser *parser) override;
   antlr4::Token *singleTokenDeletion(antlr4::Parser *parser) override;
   antlr4::misc::IntervalSet getErrorRecoverySet(antlr4::Parser *parser) override;
 

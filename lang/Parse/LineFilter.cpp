@@ -160,6 +160,8 @@ private:
       closeForgotten(/*round=*/true);
     if (atEnd || (onNewLine && beginsTopLevel(type)))
       closeForgotten(/*round=*/false);
+    if (type == L::RPAREN || type == L::RSQUARE)
+      closeInside(type);
     if (statementEndsBefore(type))
       endStatement();
     lineEnd = LineEnd::None;
@@ -224,10 +226,26 @@ private:
     while (first && isOurs(open[first - 1]))
       --first;
     reportForgotten(round ? open[first] : open.back());
+    closeDownTo(first);
+  }
+
+  /// `[a, b)`: closes what was forgotten inside the bracket that this one closes.
+  void closeInside(size_t closer) {
+    size_t first = open.size();
+    while (first && isRound(open[first - 1].type) && closerOf(open[first - 1].type) != closer)
+      --first;
+    bool closesOne = first && closerOf(open[first - 1].type) == closer;
+    if (!closesOne || first == open.size())
+      return;
+    reportForgotten(open[first]);
+    closeDownTo(first);
+  }
+
+  void closeDownTo(size_t first) {
     while (lastType() == L::COMMA)
       out.pop_back();
     for (size_t i = open.size(); i > first; --i) {
-      if (!round)
+      if (open[i - 1].type == L::LBRACE)
         endStatement();
       insert(closerOf(open[i - 1].type));
     }

@@ -74,7 +74,7 @@ static Guess guessCharacters(const ErrorSite &site) {
     return "a number begins with a digit; write '0." + site.text(1).str() + "'";
   if (site.type(-1) == P::DOT && site.type(-2) == P::INT && site.type() != P::NAME)
     return Words("a number ends with a digit; write '" + site.text(-2).str() + ".0'", -2);
-  if (site.type() == P::COLON && site.type(-1) == P::COLON)
+  if (site.type() == P::COLON && (site.type(-1) == P::COLON || site.type(1) == P::COLON))
     return "'::' is not an operator; names are joined by '.'";
   return std::nullopt;
 }
@@ -238,6 +238,12 @@ static Guess guessTypes(const ErrorSite &site) {
 
 /// After an operator, a comma or an opening bracket something is missing.
 static Guess guessMissingOperand(const ErrorSite &site) {
+  // The parser gives up a label already at its ':' if nothing follows.
+  bool emptyLabel = site.type() == P::COLON && endsExpression(site.type(-1)) &&
+                    (site.type(1) == P::NL || site.type(1) == P::COMMA ||
+                     site.type(1) == P::RPAREN || site.type(1) == P::RSQUARE);
+  if (emptyLabel)
+    return Words("expected an expression after ':', found " + site.shown(1), 1);
   size_t before = site.type(-1);
   if (!needsMore(before) || before == P::LBRACE)
     return std::nullopt;

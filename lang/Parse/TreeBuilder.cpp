@@ -28,6 +28,8 @@ bool TreeBuilder::isSound(antlr4::ParserRuleContext *context) {
       continue;
     if (node->exception)
       return false;
+    if (node->getRuleIndex() == P::RuleBody && node != context)
+      continue;
     operators += node->getRuleIndex() == P::RuleExpr;
     if (operators > kMaxOperators) {
       error(places.of(node->getStart()), "this expression is nested more than " +
@@ -146,9 +148,6 @@ ast::DeclPtr TreeBuilder::module(P::ModuleContext *context) {
     node->params = params(context->params());
     node->paramsRange = places.of(context->params());
   }
-  if (node->isModel && node->hasParams)
-    error(places.of(context->params()),
-          "a model has no parameters; use 'const', which -D replaces");
   for (P::MemberLineContext *line : context->memberLine())
     if (isSound(line))
       node->members.push_back(member(line->member()));
@@ -231,9 +230,12 @@ ast::DeclPtr TreeBuilder::function(P::FunctionContext *context) {
 ast::Block TreeBuilder::body(P::BodyContext *context) {
   ast::Block result;
   result.range = places.of(context);
-  for (P::LineContext *line : context->line())
+  for (P::LineContext *line : context->line()) {
+    if (!isSound(line))
+      continue;
     if (ast::StmtPtr node = statement(line->statement()))
       result.statements.push_back(std::move(node));
+  }
   return result;
 }
 

@@ -1,9 +1,9 @@
 //===- TreeBuilder.h - From parse tree to syntax tree ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// One function per rule of the grammar. Every function but `file` is called on
-// contexts without errors only (`isSound`), so no child that the rule demands is
-// missing.
+// One function per rule of the grammar. Those that build a list of lines leave
+// out lines that aren't sound; all others are called on sound contexts only, so
+// that no child that the rule demands is missing.
 //===----------------------------------------------------------------------===//
 #ifndef PTLC_LANG_PARSE_TREEBUILDER_H
 #define PTLC_LANG_PARSE_TREEBUILDER_H
@@ -68,7 +68,8 @@ private:
   std::vector<ast::Name> names(P::NamesContext *context);
   std::unique_ptr<ast::StringExpr> text(antlr4::tree::TerminalNode *node);
 
-  /// Returns whether the tree below has no error and isn't too deep; reports the latter.
+  /// Returns whether the tree below has no error and isn't too deep; reports the
+  /// latter. What stands inside a body isn't looked at: its lines are checked one by one.
   bool isSound(antlr4::ParserRuleContext *context);
 
   template <typename T> std::unique_ptr<T> make(antlr4::ParserRuleContext *context) {

@@ -47,7 +47,7 @@ std::string checked(const std::string &source) {
 }
 
 TEST(Format, KeepsEveryProgram) {
-  for (const std::string &path : test::filesIn("Parse/programs")) {
+  for (const std::string &path : test::filesIn("Parse/Inputs/programs")) {
     SCOPED_TRACE(path);
     std::string text = checked(test::read(path));
     llvm::SmallVector<llvm::StringRef> lines;
@@ -59,9 +59,9 @@ TEST(Format, KeepsEveryProgram) {
   }
 }
 
-// Each file of Format/ is in the canonical style already.
+// Each file of Format/Inputs is in the canonical style already.
 TEST(Format, LeavesGoodStyleAlone) {
-  std::vector<std::string> files = test::filesIn("Format");
+  std::vector<std::string> files = test::filesIn("Format/Inputs");
   EXPECT_GE(files.size(), 1u);
   for (const std::string &path : files) {
     SCOPED_TRACE(path);

@@ -53,7 +53,7 @@ std::string tree(const std::string &text) {
 }
 
 TEST(Parser, EveryProgramParses) {
-  std::vector<std::string> files = test::filesIn("Parse/programs");
+  std::vector<std::string> files = test::filesIn("Parse/Inputs/programs");
   EXPECT_GE(files.size(), 25u);
   for (const std::string &path : files) {
     Parsed parsed(test::read(path));
@@ -65,7 +65,7 @@ TEST(Parser, EveryProgramParses) {
 
 // The first line of each file says what must be reported, notes behind '|', several behind '//'.
 TEST(Parser, EveryBrokenProgramSaysWhatIsWrong) {
-  std::vector<std::string> files = test::filesIn("Parse/broken");
+  std::vector<std::string> files = test::filesIn("Parse/Inputs/broken");
   EXPECT_GE(files.size(), 25u);
   for (const std::string &path : files) {
     std::string text = test::read(path);
