@@ -12,6 +12,9 @@
 
 namespace ptlrt {
 
+/// The number of samples where there is no end.
+inline constexpr int64_t kEndless = INT64_MAX / 4;
+
 class DataSource {
 public:
   virtual ~DataSource() = default;

@@ -187,9 +187,10 @@ Status Job::openWeights() {
                                              : findAll(checkpoint->states, stateNames, states);
   }
   if (!wishes.init.empty())
-    return openInit({wishes.init, "", {}});
+    return openInit({wishes.init, "", {}, ""});
   for (const InitInfo &init : description.inits)
-    PTLRT_TRY(openInit(init));
+    if (Status status = openInit(init); status.isError())
+      return failure("{} (the 'init' of {})", status.message(), init.line);
   return Status::ok();
 }
 

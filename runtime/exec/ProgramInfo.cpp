@@ -217,8 +217,21 @@ static void readTraining(const json &from, ProgramInfo &info) {
   if (const json checkpoint = from.value("checkpoint", json()); !checkpoint.empty())
     info.checkpoint = {checkpoint.at("dir"), checkpoint.value("every", int64_t{0})};
   for (const json &init : from.value("init", json::array()))
-    info.inits.push_back(
-        {init.at("file"), init.value("to", ""), init.value("weights", std::vector<size_t>())});
+    info.inits.push_back({init.at("file"), init.value("to", ""),
+                          init.value("weights", std::vector<size_t>()), init.value("line", "")});
+}
+
+static SampleInfo readSample(const json &from, const Mesh &mesh) {
+  SampleInfo sample;
+  sample.function = from.at("function");
+  sample.field = readTensor(from.at("field"), "name", mesh);
+  sample.vocab = from.at("vocab");
+  sample.seq = from.at("seq");
+  json logits = from.at("logits");
+  if (!logits.contains("layout")) // a layout alone: all of it is on rank 0
+    logits = {{"shape", {1, sample.seq, sample.vocab}}, {"layout", logits}};
+  sample.logits = readTensor(logits, "name", mesh);
+  return sample;
 }
 
 static ProgramInfo readAll(const json &from) {
@@ -242,9 +255,7 @@ static ProgramInfo readAll(const json &from) {
     info.weights.push_back(readWeight(weight, info.mesh));
   readTraining(from, info);
   if (const json sample = from.value("sample", json()); !sample.empty())
-    info.sample = {sample.at("function"), readTensor(sample.at("field"), "name", info.mesh),
-                   readTensor(sample.at("logits"), "name", info.mesh), sample.at("vocab"),
-                   sample.at("seq")};
+    info.sample = readSample(sample, info.mesh);
   for (const json &collective : from.value("collectives", json::array()))
     info.collectives.push_back(readCollective(collective, info.mesh));
   info.report = from.value("report", json::object()).dump();

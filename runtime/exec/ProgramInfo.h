@@ -63,7 +63,8 @@ struct SampleInfo {
 
 struct InitInfo {
   std::string file, prefix;
-  std::vector<size_t> weights; ///< those that it gives values
+  std::vector<size_t> weights; ///< those that it gives values; empty: all below `prefix`
+  std::string line;            ///< where it is written, or empty
 };
 
 struct CheckpointInfo {

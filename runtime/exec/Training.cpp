@@ -73,14 +73,16 @@ void Training::announce() {
   reporter->say(fmt::format("{}: {} parameters, {}, {:.1f} MB a rank, {} steps of {} samples",
                             info.model, info.parameters(), info.mesh.describe(),
                             static_cast<double>(info.arenaBytes) / 1e6, info.steps, info.batch));
+  if (job.resumed())
+    reporter->say(fmt::format("goes on from '{}' at step {}", job.resumed()->folder, firstStep));
   BatchOrder order = orderOf(info.data, *source, true);
+  if (source->samples() == kEndless)
+    return;
   std::string text =
       fmt::format("data: {} samples, {} batches a pass", source->samples(), order.batchesPerPass());
   if (order.leftOut() > 0)
     text += fmt::format("; each pass leaves out {} samples", order.leftOut());
   reporter->say(text);
-  if (job.resumed())
-    reporter->say(fmt::format("goes on from '{}' at step {}", job.resumed()->folder, firstStep));
 }
 
 Status Training::prepare() {

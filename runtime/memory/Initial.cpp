@@ -24,9 +24,9 @@ Expected<Initial> parseInitial(const std::string &kind, const std::vector<double
   for (const Form &form : kForms) {
     if (kind != form.name)
       continue;
-    if (args.size() != form.args)
+    if (args.size() < form.args)
       return failure("initial value '{}' takes {} arguments, has {}", kind, form.args, args.size());
-    return Initial{form.kind, args.empty() ? 0 : args[0], args.size() < 2 ? 0 : args[1]};
+    return Initial{form.kind, form.args < 1 ? 0 : args[0], form.args < 2 ? 0 : args[1]};
   }
   return failure("unknown initial value '{}'", kind);
 }

@@ -17,7 +17,7 @@ struct Initial {
   double first = 0, second = 0;
 };
 
-/// The initial value named `kind` with its arguments.
+/// The initial value named `kind` with its arguments; more than it takes are ignored.
 Expected<Initial> parseInitial(const std::string &kind, const std::vector<double> &args);
 
 /// Writes elements [begin, begin + count), by global index, of the weight `path`.
