@@ -4,6 +4,7 @@
 #ifndef PTLC_DIALECTS_SPMD_SPMDOPS_TD
 #define PTLC_DIALECTS_SPMD_SPMDOPS_TD
 
+include "dialects/Interfaces/ShardingRule.td"
 include "dialects/Ptl/PtlAttrs.td"
 include "dialects/Spmd/SpmdAttrs.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -137,14 +138,16 @@ def Spmd_KeepOp : Spmd_DimCollective<"keep"> {
   let assemblyFormat = "$x `over` $mesh custom<AxisList>($axes) attr-dict `:` type($x) `->` type($result)";
 }
 
-def Spmd_MaskOp : Spmd_Collective<"mask"> {
+def Spmd_MaskOp : Spmd_Collective<"mask", [DeclareOpInterfaceMethods<ShardingRuleInterface>]> {
   let summary = "Replaces padding by a number";
   let description = [{
-    Elements beyond the valid part of a cut dimension become `fill`; others stay.
+    Elements beyond the valid part of a cut dimension become `fill`; others stay. It
+    occurs in global programs, too, where the only cuts are into micro-batches;
+    there needn't be a mesh yet.
 
     * (C1) operand and result have one type.
     * (C2) the operand has every dimension of `cuts`, and there is at least one.
-    * (C3) `mesh` refers to a `spmd.mesh` that has every axis of the cuts.
+    * (C3) if a cut has axes, `mesh` refers to a `spmd.mesh` that has them.
 
     Example: `%y = spmd.mask %x fill 0 cuts <[batch global 5 axes [dp]]> on @mesh : tensor<3xf32, ...> -> tensor<3xf32, ...>`
   }];

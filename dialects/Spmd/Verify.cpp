@@ -156,6 +156,8 @@ LogicalResult MaskOp::verify() {
   return success();
 }
 LogicalResult MaskOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (llvm::all_of(getCuts().getCuts(), [](CutAttr cut) { return cut.getAxes().empty(); }))
+    return success();
   MeshOp mesh = lookUpMesh(*this, getMeshAttr(), tables);
   if (!mesh)
     return failure();
@@ -163,4 +165,24 @@ LogicalResult MaskOp::verifySymbolUses(SymbolTableCollection &tables) {
     if (failed(verifyAxesOf(*this, mesh, cut.getAxes())))
       return failure();
   return success();
+}
+
+/// Element-wise; where a device's part of a masked dimension lies matters.
+ShardingRule MaskOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors dims;
+  auto type = cast<RankedTensorType>(getX().getType());
+  for (auto [name, size] : llvm::zip_equal(ptl::getDims(type), type.getShape())) {
+    unsigned factor = rule.add(name, size);
+    dims.push_back({factor});
+    if (getCuts().find(name.getValue()))
+      rule.positional.push_back(factor);
+  }
+  rule.operands.push_back(dims);
+  rule.results.push_back(dims);
+  if (getFill().isZero()) {
+    rule.linearity = Linearity::All;
+    rule.linearOperands = {0};
+  }
+  return rule;
 }

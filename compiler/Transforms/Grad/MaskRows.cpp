@@ -4,11 +4,9 @@
 // Rows are independent of each other until they are added up. So it is enough
 // to mask the operands of sums over the batch, forward and backward alike; and
 // it is needed in each operand, since padding may be anything: 0 * infinity.
-// The mask is of the global view: partitioning adds its own where devices hold
-// padding.
+// The masks' cuts have no axes yet: partitioning adds them.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Grad/MaskRows.h"
-#include "dialects/Ptl/Emitter.h"
 
 using namespace mlir;
 using namespace ptlc;
@@ -39,21 +37,18 @@ static double fillFor(OpOperand &operand) {
 void grad::maskRows(Block &body, const PieceDims &dims) {
   if (!dims.isUneven())
     return;
-  OpBuilder builder = OpBuilder::atBlockBegin(&body);
-  Value mask;
   llvm::DenseMap<std::pair<Value, int>, Value> masked; ///< by value and what padding becomes
   for (Operation &op : llvm::make_early_inc_range(body)) {
     for (OpOperand *operand : foldedOperands(op, dims)) {
       double fill = fillFor(*operand);
-      Value &value = masked[{operand->get(), int(fill)}];
-      if (!value) {
-        if (!mask)
-          mask = dims.buildMask(builder, body.getParentOp()->getLoc());
-        OpBuilder here(&op);
-        ptl::Emitter e(here, op.getLoc());
-        value = e.select(e.to(mask, operand->get().getType()), operand->get(), e.like(operand->get(), fill));
+      Value value = operand->get();
+      Value &known = masked[{value, int(fill)}];
+      if (!known) {
+        OpBuilder builder(&op);
+        known = spmd::MaskOp::create(builder, op.getLoc(), value.getType(), value, builder.getF64FloatAttr(fill),
+                                     dims.cutsOf(value.getType()), FlatSymbolRefAttr::get(op.getContext(), "mesh"));
       }
-      operand->set(value);
+      operand->set(known);
     }
   }
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Grad/Pieces.h"
-#include "dialects/Ptl/Emitter.h"
 
 using namespace mlir;
 using namespace ptlc;
@@ -85,15 +84,6 @@ spmd::CutsAttr PieceDims::cutsOf(Type type) const {
   SmallVector<spmd::CutAttr> cuts;
   for (StringAttr dim : ptl::getDims(type))
     if (isDivided(dim.getValue()))
-      cuts.push_back(spmd::CutAttr::get(type.getContext(), dim, sizes.lookup(dim.getValue()), {}, pieces));
+      cuts.push_back(spmd::CutAttr::get(type.getContext(), dim, sizes.lookup(dim.getValue()), ArrayRef<StringAttr>(), pieces));
   return cuts.empty() || pieces == 1 ? spmd::CutsAttr() : spmd::CutsAttr::get(type.getContext(), cuts);
-}
-
-Value PieceDims::buildMask(OpBuilder &builder, Location loc) const {
-  ptl::Emitter e(builder, loc);
-  int64_t global = sizes.lookup(kBatch);
-  StringAttr batch = builder.getStringAttr(kBatch);
-  auto index = ptl::IotaOp::create(builder, loc, batch, llvm::divideCeil(global, pieces));
-  index.setCutAttr(cutsOf(index.getType()));
-  return e.map(ptl::ElementwiseKind::Lt, {index, e.like(index, double(global))});
 }

@@ -33,9 +33,6 @@ public:
   mlir::Type pieceType(mlir::Type type) const;
   /// Returns how the divided dimensions of the global `type` are cut; null if none is.
   spmd::CutsAttr cutsOf(mlir::Type type) const;
-  /// Returns the mask [batch] of a piece's real rows: i1, true below the global size.
-  mlir::Value buildMask(mlir::OpBuilder &builder, mlir::Location loc) const;
-
 private:
   mlir::LogicalResult addReshape(ptl::ReshapeOp reshape);
   mlir::LogicalResult check(mlir::Operation *op) const;

@@ -141,7 +141,8 @@ LogicalResult Partitioner::maskOperands(Operation *op, const ShardingRule &rule,
 void Partitioner::setCuts(Operation *from, Operation *to, const ShardingRule &rule,
                           const Choice &choice) {
   MLIRContext *context = builder.getContext();
-  auto before = from->getAttrOfType<spmd::CutsAttr>("cut");
+  StringRef attribute = isa<spmd::MaskOp>(from) ? "cuts" : "cut";
+  auto before = from->getAttrOfType<spmd::CutsAttr>(attribute);
   SmallVector<spmd::CutAttr> cuts;
   auto add = [&](StringAttr name, int64_t size, const AxisList &axes) {
     if (axes.empty() || llvm::any_of(cuts, [&](spmd::CutAttr cut) { return cut.getDim() == name; }))
@@ -165,7 +166,7 @@ void Partitioner::setCuts(Operation *from, Operation *to, const ShardingRule &ru
       if (!llvm::any_of(cuts, [&](spmd::CutAttr c) { return c.getDim() == cut.getDim(); }))
         cuts.push_back(cut);
   if (!cuts.empty())
-    to->setAttr("cut", spmd::CutsAttr::get(context, cuts));
+    to->setAttr(attribute, spmd::CutsAttr::get(context, cuts));
 }
 
 /// Remembers why a result is pending: the fold that was cut, or the operand that already was.
