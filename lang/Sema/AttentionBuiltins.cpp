@@ -44,7 +44,8 @@ private:
 bool AttentionCheck::operands() {
   if (!call.takes(3))
     return false;
-  for (auto [argument, type] : llvm::zip(call.positional, std::initializer_list<Type *>{&q, &k, &v})) {
+  Type *types[] = {&q, &k, &v};
+  for (auto [argument, type] : llvm::zip(call.positional, types)) {
     std::optional<Tensor> tensor = call.floats(*argument);
     if (!tensor)
       return false;

@@ -47,7 +47,7 @@ private:
   void reference(const ast::Name &name);
 
   void declare(llvm::StringRef name, lang::SourceRange range, bool isVar = false,
-               llvm::StringRef hint = "");
+               llvm::StringRef hint = "", bool mayHideFile = false);
   void declareMembers(const ast::ModuleDecl &decl);
   const Declared *findDeclared(llvm::StringRef name) const;
   bool isVisible(llvm::StringRef name) const;
@@ -57,6 +57,7 @@ private:
   const FileScope &file;
   std::vector<Declared> names; ///< of the module, then of the function, innermost last
   const ast::FunctionDecl *currentFunction = nullptr;
+  bool redeclared = false; ///< in this module or function of the file
 };
 } // namespace
 
@@ -67,6 +68,7 @@ static lang::SourceRange head(lang::SourceRange whole, const ast::Name &name) {
 
 void NameChecker::checkFile() {
   for (const ast::DeclPtr &item : file.tree->items) {
+    redeclared = false;
     if (const auto *decl = llvm::dyn_cast<ast::ModuleDecl>(item.get()))
       module(*decl);
     else if (!llvm::isa<ast::TrainDecl, ast::PlanDecl, ast::ClusterDecl>(item.get()))
@@ -129,9 +131,9 @@ void NameChecker::parameters(llvm::ArrayRef<ast::Param> params, bool ofFunction)
   for (const ast::Param &param : params) {
     type(param.type.get());
     expression(param.defaultValue.get());
-    declare(param.name.text, param.range);
-    if (!names.empty())
-      names.back().isFunctionLevel = ofFunction;
+    // A module's parameter stands for what its users give it, whatever the file calls so.
+    declare(param.name.text, param.range, false, "", /*mayHideFile=*/!ofFunction);
+    names.back().isFunctionLevel = ofFunction;
   }
 }
 
@@ -324,6 +326,9 @@ void NameChecker::reference(const ast::Name &name) {
 }
 
 void NameChecker::unknown(const ast::Name &name) {
+  // After a name given twice, an unknown one is most likely what the second should have been.
+  if (redeclared)
+    return;
   llvm::SmallVector<llvm::StringRef> candidates;
   for (const Declared &declared : llvm::reverse(names))
     candidates.push_back(declared.name);
@@ -335,14 +340,15 @@ void NameChecker::unknown(const ast::Name &name) {
 }
 
 void NameChecker::declare(llvm::StringRef name, lang::SourceRange range, bool isVar,
-                          llvm::StringRef hint) {
+                          llvm::StringRef hint, bool mayHideFile) {
   if (!reportIfBatch(ctx, name, range)) {
     const Declared *inner = findDeclared(name);
-    const Symbol *outer = file.scope.find(name);
+    const Symbol *outer = mayHideFile ? nullptr : file.scope.find(name);
     if (inner)
       reportRedeclared(ctx, name, range, inner->range, hint);
     else if (outer)
       reportRedeclared(ctx, name, range, outer->range);
+    redeclared |= inner || outer;
   }
   names.push_back({name, range, isVar, false});
 }

@@ -151,7 +151,7 @@ static void distribute(Context &ctx, std::vector<Candidate> &candidates, lang::S
     }
     candidates[owner[index]].spec.weights.push_back(index);
   }
-  if (!anyTrained)
+  if (!anyTrained && !ctx.diags.hasErrors())
     ctx.error(range, count == 0 ? "the model has no weights to train"
                                 : "all weights are frozen; there is nothing to train");
 }

@@ -11,7 +11,7 @@ using namespace ptlc::test;
 namespace {
 
 TEST(Programs, AllAnalyzeWithoutAMessage) {
-  std::vector<std::string> files = filesIn("Parse/programs");
+  std::vector<std::string> files = filesIn("Parse/Inputs/programs");
   EXPECT_GE(files.size(), 25u);
   for (const std::string &path : files) {
     auto analyzed = Analyzed::file(path);
@@ -22,7 +22,7 @@ TEST(Programs, AllAnalyzeWithoutAMessage) {
 
 // The first line of each file says what must be reported, notes behind '|', several behind '//'.
 TEST(Programs, EveryBrokenProgramSaysWhatIsWrong) {
-  std::vector<std::string> files = filesIn("Sema/broken");
+  std::vector<std::string> files = filesIn("Sema/Inputs/broken");
   EXPECT_GE(files.size(), 73u);
   for (const std::string &path : files) {
     std::string text = read(path);
