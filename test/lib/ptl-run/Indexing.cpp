@@ -92,11 +92,14 @@ llvm::Expected<Tensor> scatterAdd(const Tensor &ids, const Tensor &updates, Name
   walk<2>(source.sizes, {resultStrides, ids.type().stridesAlong(source.names)},
           [&](const std::array<int64_t, 2> &offset) {
             double id = ids[offset[1]], update = updates[at++];
-            if (id == -1 || error)
+            if (id < 0 || error)
+              return;
+            if (std::isnan(id) && update == 0)
               return;
             if (std::isnan(id))
-              error = makeError("an index into '" + dim + "' is padding; mask it with -1");
-            else if (id < 0 || id >= window.global)
+              error = makeError("an index into '" + dim +
+                                "' is padding; mask it with -1, or its update with 0");
+            else if (id >= window.global)
               error = outOfRange(dim, id, window.global);
             else if (int64_t row = static_cast<int64_t>(id) - window.start;
                      row >= 0 && row < window.valid)

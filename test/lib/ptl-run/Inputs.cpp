@@ -147,6 +147,10 @@ llvm::Expected<Tensor> Inputs::data(const Port &port, int64_t step) {
 llvm::Expected<double> Inputs::hyper(const Port &port, int64_t step) {
   if (auto given = options.hypers.find(port.path); given != options.hypers.end())
     return given->second;
+  auto written =
+      port.attributes ? port.attributes.getAs<mlir::FloatAttr>("ptl.value") : mlir::FloatAttr();
+  if (!train && written)
+    return written.getValueAsDouble();
   if (!train)
     return makeError("no value for hyper-parameter '" + port.path + "'; use --hyper " + port.path +
                      "=...");
@@ -164,6 +168,8 @@ llvm::Expected<double> Inputs::hyper(const Port &port, int64_t step) {
                      step);
   double missing = std::nan("");
   double value = realOf(optimizer, name, realOf(train, name, missing));
+  if (std::isnan(value) && written)
+    return written.getValueAsDouble();
   if (std::isnan(value))
     return makeError("no value for hyper-parameter '" + port.path + "'");
   return value;

@@ -29,8 +29,9 @@ Window windowOf(Name dim, int64_t size, llvm::ArrayRef<Window> windows);
 llvm::Expected<Tensor> gather(const Tensor &table, Name dim, const Tensor &ids, const Type &type,
                               llvm::ArrayRef<Window> windows);
 
-/// The transpose: adds `updates` to the rows of `init` (zeros without it) that `ids` name. Id -1
-/// and rows of other ranks are left out; a junk id is an error, since its place can't be known.
+/// The transpose: adds `updates` to the rows of `init` (zeros without it) that `ids` name. Negative
+/// ids and rows of other ranks are left out; a junk id is an error unless its update is 0, since its
+/// place can't be known.
 llvm::Expected<Tensor> scatterAdd(const Tensor &ids, const Tensor &updates, Name dim,
                                   const std::optional<Tensor> &init, const Type &type,
                                   llvm::ArrayRef<Window> windows);
