@@ -173,7 +173,9 @@ void Partitioner::microbatch(ptl::MicrobatchOp op) {
 /// The body's sums are linear in what it yields, so what is pending may stay so: one reduction a
 /// step, however many micro-batches there are.
 LogicalResult Partitioner::accumulate(ptl::AccumulateOp op) {
-  auto local = ptl::AccumulateOp::create(builder, op.getLoc(), op.getResultTypes(), op.getPieces());
+  // Signed: the unsigned count would select a builder that makes no block.
+  auto local = ptl::AccumulateOp::create(builder, op.getLoc(), op.getResultTypes(),
+                                         static_cast<int64_t>(op.getPieces()));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&local.getBody().front());
   Versions &index = values.try_emplace(op.getPiece(), op.getLoc()).first->second;
