@@ -309,7 +309,7 @@ json::Array Writer::collectives() const {
                                 {"axes", std::move(axes)},
                                 {"segments", std::move(segments)},
                                 {"elements", elements},
-                                {"bytes", 2 * 4 * elements * (ranks - 1) / ranks},
+                                {"bytes", 2.0 * 4 * elements * (ranks - 1) / ranks},
                                 {"times", times.lookup(op)},
                                 {"line", lineOf(op->getLoc())},
                                 {"reason", reduce.getReason().value_or("").str()}});

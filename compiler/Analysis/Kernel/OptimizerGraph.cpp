@@ -21,8 +21,10 @@ public:
     Node *raw = input(full);
     for (unsigned i = 0; i < op.getStatesPerWeight(); ++i)
       states.push_back(input(full));
-    for (size_t i = 0; i < op.getHypers().size(); ++i)
-      hypers.push_back(input({}));
+    for (mlir::Value hyper : op.getHypers()) {
+      auto known = hyper.getDefiningOp<ptl::ConstantOp>();
+      hypers.push_back(known ? constant(known.getValue().convertToDouble()) : input({}));
+    }
     step = input({}, Elem::I64);
     gradient = map(Map::Mul, {raw, hypers.back()});
   }

@@ -9,8 +9,8 @@
 
 namespace ptlc::kernel {
 
-/// The update of `rows` x `cols` elements. Arguments: weight, gradient, states, hyper-parameters in the
-/// order of ptl.optimize, step. Outputs: weight, states.
+/// The update of `rows` x `cols` elements. Arguments: weight, gradient, states, those hyper-parameters
+/// that are no constants, in the order of ptl.optimize, step. Outputs: weight, states.
 Graph optimizerGraph(ptl::OptimizeOp op, int64_t rows, int64_t cols);
 
 } // namespace ptlc::kernel

@@ -70,7 +70,7 @@ std::unique_ptr<llvm::Module> cpu::lowerKernels(ModuleOp module, llvm::LLVMConte
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
   if (debugInfo)
-    manager.addNestedPass<LLVM::LLVMFuncOp>(LLVM::createDIScopeForLLVMFuncOpPass());
+    manager.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
   if (failed(manager.run(module)))
     return nullptr;
   return translateModuleToLLVMIR(module, context, "kernels");

@@ -91,9 +91,10 @@ FailureOr<KernelCall> RowKernels::call(rt::KernelOp kernel) {
 }
 
 FailureOr<std::vector<KernelCall>> RowKernels::callFlat(rt::KernelOp kernel) {
-  auto optimize = dyn_cast<ptl::OptimizeOp>(kernel.getBody().front().front());
-  if (!optimize)
+  auto optimizers = kernel.getBody().getOps<ptl::OptimizeOp>();
+  if (optimizers.empty())
     return kernel.emitOpError("of kind flat holds no optimizer"), failure();
+  ptl::OptimizeOp optimize = *optimizers.begin();
   auto placeOf = [&](Value inner) { return places.of(kernel.getInputs()[cast<BlockArgument>(inner).getArgNumber()]); };
   auto bucket = kernel->getAttrOfType<IntegerAttr>("rt.bucket");
   unsigned weights = optimize.getWeights().size();
@@ -109,7 +110,8 @@ FailureOr<std::vector<KernelCall>> RowKernels::callFlat(rt::KernelOp kernel) {
     for (Place &place : operands)
       place.layout = layout;
     for (Value hyper : optimize.getHypers())
-      operands.push_back(placeOf(hyper));
+      if (!hyper.getDefiningOp<ptl::ConstantOp>())
+        operands.push_back(placeOf(hyper));
     operands.push_back(placeOf(optimize.getStep()));
     kernel::Graph graph = kernel::optimizerGraph(optimize, layout.rows, layout.cols);
     std::vector<Place> results = {operands[0]};

@@ -65,9 +65,10 @@ void Planner::place(Storage &storage) {
 /// The values of one kernel that must lie in parallel: weights, gradients, each kind of state.
 static SmallVector<SmallVector<Value>> areasOf(rt::KernelOp kernel) {
   SmallVector<SmallVector<Value>> areas;
-  auto optimize = dyn_cast<ptl::OptimizeOp>(kernel.getBody().front().front());
-  if (!optimize)
+  auto optimizers = kernel.getBody().getOps<ptl::OptimizeOp>();
+  if (optimizers.empty())
     return areas;
+  ptl::OptimizeOp optimize = *optimizers.begin();
   auto outer = [&](ValueRange values) {
     SmallVector<Value> result;
     for (Value value : values)

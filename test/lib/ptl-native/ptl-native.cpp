@@ -5,11 +5,14 @@
 // interpreter, as it is, and as machine code, after the passes that `--passes`
 // names and the memory planner. Prints every result that differs.
 //===----------------------------------------------------------------------===//
-#include "compiler/Pipelines/Pipeline.h"
+#include "compiler/Transforms/Fuse/Passes.h"
+#include "compiler/Transforms/Memory/Passes.h"
+#include "dialects/Spmd/Spmd.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
 #include "test/lib/ptl-native/Native.h"
 #include "test/lib/ptl-run/Compare.h"
 #include "llvm/Support/SourceMgr.h"
@@ -81,9 +84,12 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function, const
   return failed(found) || compare(expected->results, *found, c) != 0;
 }
 
-static int run(const Command &c) {
+static int runFile(const Command &c) {
   mlir::DialectRegistry registry;
-  registerEverything(registry);
+  registry.insert<mlir::func::FuncDialect, ptl::PtlDialect, spmd::SpmdDialect, rt::RtDialect>();
+  mlir::registerTransformsPasses();
+  fuse::registerPtlcFusePasses();
+  memory::registerPtlcMemoryPasses();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false);
@@ -118,5 +124,5 @@ int main(int argc, char **argv) {
   app.add_option("--step", command.step, "Number of the step")->capture_default_str();
   app.add_flag("--print", command.print, "Print results that agree, too");
   CLI11_PARSE(app, argc, argv);
-  return run(command);
+  return runFile(command);
 }

@@ -28,7 +28,8 @@ func.func @step(%w: tensor<20x6xf32, #fo> {ptl.role = "weight", ptl.path = "w"},
   }
   %norm = ptl.global_norm %gw, %gc : (tensor<20x6xf32, #fo>, tensor<6xf32, #o>) -> tensor<f32>
   %scale = ptl.elementwise recip %norm : (tensor<f32>) -> tensor<f32>
-  %w1, %c1, %mw1, %mc1 = ptl.optimize sgd weights(%w, %c) grads(%gw, %gc) states(%mw, %mc) hypers(%lr, %mu, %damp, %wd, %scale) step %step names ["w", "c"] nesterov
-    : tensor<20x6xf32, #fo>, tensor<6xf32, #o>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i64>
-  return %w1, %c1, %mw1, %mc1, %loss : tensor<20x6xf32, #fo>, tensor<6xf32, #o>, tensor<20x6xf32, #fo>, tensor<6xf32, #o>, tensor<f32>
+  %new:4 = ptl.optimize sgd weights(%w, %c : tensor<20x6xf32, #fo>, tensor<6xf32, #o>) grads(%gw, %gc : tensor<20x6xf32, #fo>, tensor<6xf32, #o>) states(%mw, %mc : tensor<20x6xf32, #fo>, tensor<6xf32, #o>)
+    hypers(%lr, %mu, %damp, %wd, %scale : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) step %step : tensor<i64> names ["w", "c"] nesterov
+    -> (tensor<20x6xf32, #fo>, tensor<6xf32, #o>) states(tensor<20x6xf32, #fo>, tensor<6xf32, #o>)
+  return %new#0, %new#1, %new#2, %new#3, %loss : tensor<20x6xf32, #fo>, tensor<6xf32, #o>, tensor<20x6xf32, #fo>, tensor<6xf32, #o>, tensor<f32>
 }
