@@ -13,13 +13,14 @@
 
 namespace ptlrt::cpu::PTLRT_SIMD_NAMESPACE {
 
+/// Not-a-number on either side stays.
 template <Combine kind> PTLRT_INLINE Vec combineTwo(Vec a, Vec b) {
   if constexpr (kind == Combine::Sum)
     return a + b;
   else if constexpr (kind == Combine::Maximum)
-    return maximum(a, b);
+    return select(isNan(a), a, maximum(a, b));
   else
-    return minimum(a, b);
+    return select(isNan(a), a, minimum(a, b));
 }
 
 template <Combine kind>

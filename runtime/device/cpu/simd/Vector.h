@@ -63,6 +63,7 @@ PTLRT_INLINE Mask maskOfBytes(const uint8_t *p) {
   return _mm_test_epi8_mask(bytes, bytes);
 }
 PTLRT_INLINE Mask lessThan(Vec a, Vec b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+PTLRT_INLINE Mask isNan(Vec a) { return _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q); }
 PTLRT_INLINE float sumOf(Vec x) { return _mm512_reduce_add_ps(x); }
 PTLRT_INLINE float maxOf(Vec x) { return _mm512_reduce_max_ps(x); }
 PTLRT_INLINE Vec roundNearest(Vec x) {
@@ -107,6 +108,7 @@ PTLRT_INLINE Mask maskOfBytes(const uint8_t *p) {
 PTLRT_INLINE Mask lessThan(Vec a, Vec b) {
   return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_LT_OQ));
 }
+PTLRT_INLINE Mask isNan(Vec a) { return _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q)); }
 PTLRT_INLINE float sumOf(Vec x) {
   __m128 q = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
   q = _mm_add_ps(q, _mm_movehl_ps(q, q));

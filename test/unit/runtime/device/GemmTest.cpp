@@ -163,16 +163,16 @@ TEST(Gemm, AllFormsAndOddSizes) {
           runCase(plain(m, n, k, form, (m + n) % 3), (m + k) % 2, seed++);
 }
 
-// Beyond the blocks of k (256), rows (288, 504) and columns (1024), with row strides
+// Beyond the blocks of k (256, 384), rows (192, 504) and columns (1024), with row strides
 // that are read in place (an odd number of lines) and others.
 TEST(Gemm, SeveralBlocks) {
   for (int form = 0; form < 4; ++form)
-    for (int64_t pad : {0, 3, 16}) {
-      runCase(plain(67, 131, 600, form, pad), false, 7);
-      runCase(plain(520, 40, 270, form, pad), true, 8);
-      runCase(plain(600, 1100, 33, form, pad), false, 9);
+    for (int64_t pad : {3, 16}) {
+      runCase(plain(37, 51, 800, form, pad), false, 7);
+      runCase(plain(520, 40, 100, form, pad), true, 8);
+      runCase(plain(300, 1060, 9, form, pad), false, 9);
     }
-  runCase(plain(30, 80, 300, 0, 0), false, 10);
+  runCase(plain(30, 80, 400, 0, 0), false, 10);
 }
 
 TEST(Gemm, EmptySizes) {
@@ -257,9 +257,9 @@ TEST(Gemm, FoldsLoops) {
 TEST(Gemm, SameBitsForAnyNumberOfThreads) {
   for (GemmPolicy policy : {GemmPolicy::Own, GemmPolicy::OneDnn, GemmPolicy::Auto})
     for (int form = 0; form < 3; ++form) {
-      Case test(plain(form == 2 ? 1000 : 150, 800, 300, form, 16), true, 3);
+      Case test(plain(form == 2 ? 900 : 100, 800, form == 2 ? 50 : 400, form, 16), true, 3);
       std::vector<float> first;
-      for (int threads : {1, 2, 3, 5}) {
+      for (int threads : {1, 2, 3}) {
         Device device({threads, bestIsa(), policy, nullptr});
         RankContext context{&device};
         ptlrt_rank rank = {};

@@ -78,6 +78,19 @@ TEST(Combine, EveryKindAndLength) {
         }
 }
 
+TEST(Combine, KeepsNotANumberOfEitherSide) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (Isa isa : ptlrt::test::usableIsas())
+    for (Combine kind : {Combine::Sum, Combine::Maximum, Combine::Minimum}) {
+      std::vector<float> a(70, 1.0f), b(70, 2.0f);
+      a[3] = a[69] = b[5] = b[68] = nan;
+      float *buffers[] = {a.data(), b.data()};
+      kernelsFor(isa).combine(kind, buffers, 2, 0, 70);
+      for (size_t i = 0; i < a.size(); ++i)
+        EXPECT_EQ(std::isnan(a[i]), i == 3 || i == 5 || i == 68 || i == 69) << i;
+    }
+}
+
 TEST(Isa, ThisMachineIsSupported) {
   std::string error;
   EXPECT_TRUE(checkCpu(error)) << error;
