@@ -78,10 +78,7 @@ int Compilation::dumpAst() {
   auto tree = parse::parseFile(frontend.sources, *file, frontend.diagnostics);
   if (!frontend.finish(llvm::errs()))
     return kFailure;
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  ast::dump(*tree, stream);
-  return writeFile(outputName(".ast"), text, false, llvm::errs()) ? kSuccess : kFailure;
+  return writeFile(outputName(".ast"), ast::dump(*tree), false, llvm::errs()) ? kSuccess : kFailure;
 }
 
 bool Compilation::buildModule() {

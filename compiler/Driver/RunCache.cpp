@@ -46,8 +46,8 @@ static std::string cacheKey(const CompileOptions &options, const lang::SourceMan
     text += "\ndefine " + define.name + "=" + define.value;
   hash.update(text);
   for (uint32_t index = 0; index < sources.size(); index++) {
-    hash.update(sources.name({index}));
-    hash.update(sources.text({index}));
+    hash.update(sources.name(lang::FileId{index}));
+    hash.update(sources.text(lang::FileId{index}));
   }
   return llvm::toHex(hash.final(), /*LowerCase=*/true).substr(0, 32);
 }

@@ -14,12 +14,23 @@ static constexpr PassRow kTable[] = {
      "the gradient program is built on the global view, so that no mesh can change its meaning"},
     {"canonicalize", Phase::Train, "folds what derivatives leave behind"},
     {"cse", Phase::Train, "forward and backward share values"},
+    {"shard-propagate-shardings", Phase::Sharded,
+     "over forward and backward together, so that gradients lie as their weights do"},
+    {"shard-partition", Phase::Spmd,
+     "the last pass that sees the global view; after it every type is local"},
+    {"fuse-expand-rows", Phase::Kernels, "one rule groups primitives, whatever they were part of"},
+    {"cse", Phase::Kernels, "expansions of forward and backward share values"},
+    {"fuse-rows", Phase::Kernels, "memory is read and written once per group, not per operation"},
     {"fuse-outline-single", Phase::Kernels, "whatever isn't fused is a kernel of its own"},
     {"memory-plan-buffers", Phase::Memory, "lifetimes are those of kernels, so this comes after them"},
 };
 
 static constexpr OrderRow kConstraints[] = {
     {"grad-build-step", "canonicalize", "there is nothing to fold before"},
+    {"grad-build-step", "shard-propagate-shardings",
+     "the gradient of a replicated value is ambiguous once a program is cut"},
+    {"shard-propagate-shardings", "shard-partition", "the partitioner reads its attributes"},
+    {"shard-partition", "fuse-outline-single", "kernels are made of local operations"},
 };
 
 llvm::ArrayRef<PassRow> ptlc::pipelineTable() { return kTable; }
