@@ -21,9 +21,9 @@
 
 namespace ptlc {
 
-/// What cutting a factor does to the results that don't have it. A result that has it is cut, too; so a
-/// factor of kind Pass leaves the results that lack it pending, as a Sum does (dk of attention, whose
-/// queries are cut).
+/// What cutting a factor does to results that lack it. A result that has it is cut, too. So results
+/// that lack a factor of kind Pass are pending, as with a Sum: dk and dv of attention, if its
+/// queries are cut.
 enum class FactorKind {
   Pass,  ///< some result has it
   Sum,   ///< leaves the result pending: the devices' sums must be added
@@ -38,7 +38,7 @@ struct Factor {
   FactorKind kind = FactorKind::Pass;
 };
 
-/// Indices into `ShardingRule::factors`, major first. Empty: the dimension has no factor and stays whole.
+/// Indices into `ShardingRule::factors`, major first. Empty: the dimension stays whole.
 using DimFactors = llvm::SmallVector<unsigned, 1>;
 /// One entry per dimension of the value.
 using ValueFactors = llvm::SmallVector<DimFactors, 4>;
@@ -56,12 +56,12 @@ struct ShardingRule {
   llvm::SmallVector<ValueFactors, 1> results;
   Linearity linearity = Linearity::None;
   llvm::SmallVector<unsigned, 2> linearOperands;
-  /// Factors whose global position the local code must know: if one of them is cut, the operation needs
-  /// its `cut` attribute.
+  /// Factors whose global position the local code must know: if one of them is cut, the operation
+  /// needs its `cut` attribute.
   llvm::SmallVector<unsigned, 1> positional;
 
-  /// Returns the index of the factor called `name`, adding it if it is new. A factor that occurs with
-  /// two sizes (the keys of an attention whose queries are cut) keeps the first.
+  /// Returns the index of the factor called `name`, adding it if it is new. A factor that occurs
+  /// with two sizes (the keys of an attention whose queries are cut) keeps the first.
   unsigned add(mlir::StringAttr name, int64_t size, FactorKind kind = FactorKind::Pass);
   std::optional<unsigned> find(mlir::StringRef name) const;
 };

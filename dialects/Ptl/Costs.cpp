@@ -75,13 +75,13 @@ PTLC_COST(OptimizeOp, [&] {
 PTLC_COST(DotOp, [&] {
   int64_t points = 2 * elements(getResult());
   for (StringAttr dim : getOver().getNames())
-    points *= hasDim(getLhs(), dim.getValue()) ? getDimSize(getLhs(), dim.getValue()) : getDimSize(getRhs(), dim.getValue());
+    points *= hasDim(getLhs(), dim.getValue()) ? getDimSize(getLhs(), dim.getValue())
+                                               : getDimSize(getRhs(), dim.getValue());
   return points;
 }())
 
 /// Two products over (queries x keys); causal attention skips half.
-template <typename OpT>
-static int64_t attentionFlops(OpT op, int64_t products) {
+template <typename OpT> static int64_t attentionFlops(OpT op, int64_t products) {
   int64_t keys = getDimSize(op.getK(), op.getOver());
   if (op.getWindow())
     keys = std::min<int64_t>(keys, *op.getWindow());

@@ -13,7 +13,8 @@ ArrayRef<StringAttr> ptl::getDims(Type type) {
   return dims ? dims.getNames() : ArrayRef<StringAttr>();
 }
 
-RankedTensorType ptl::getTensorType(ArrayRef<int64_t> shape, Type element, ArrayRef<StringAttr> dims) {
+RankedTensorType ptl::getTensorType(ArrayRef<int64_t> shape, Type element,
+                                    ArrayRef<StringAttr> dims) {
   Attribute encoding = dims.empty() ? Attribute() : DimsAttr::get(element.getContext(), dims);
   return RankedTensorType::get(shape, element, encoding);
 }
@@ -61,7 +62,9 @@ RankedTensorType ptl::replaceDim(Type type, StringAttr from, StringAttr to, int6
   return getTensorType(shape, tensor.getElementType(), dims);
 }
 
-Type ptl::elementType(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+Type ptl::elementType(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
 
 bool ptl::isFloatTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);

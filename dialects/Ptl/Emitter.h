@@ -19,7 +19,9 @@ public:
 
   Emitter(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
 
-  Value map(K kind, mlir::ValueRange operands) { return ElementwiseOp::create(builder, loc, kind, operands); }
+  Value map(K kind, mlir::ValueRange operands) {
+    return ElementwiseOp::create(builder, loc, kind, operands);
+  }
   Value add(Value a, Value b) { return map(K::Add, {a, b}); }
   Value sub(Value a, Value b) { return map(K::Sub, {a, b}); }
   Value mul(Value a, Value b) { return map(K::Mul, {a, b}); }
@@ -32,7 +34,9 @@ public:
     return ElementwiseOp::create(builder, loc, withElement(x.getType(), element), K::Cast, x);
   }
 
-  Value constant(mlir::Type type, double value) { return ConstantOp::create(builder, loc, type, value); }
+  Value constant(mlir::Type type, double value) {
+    return ConstantOp::create(builder, loc, type, value);
+  }
   /// A constant of x's type.
   Value like(Value x, double value) { return constant(x.getType(), value); }
   Value scale(Value x, double factor) { return mul(x, like(x, factor)); }
@@ -47,7 +51,8 @@ public:
   }
   /// The maximum over `over`, with derivative zero.
   Value maxStopped(Value x, mlir::StringAttr over) {
-    return StopGradientOp::create(builder, loc, ReduceOp::create(builder, loc, FoldKind::Max, x, over).getResult());
+    return StopGradientOp::create(
+        builder, loc, ReduceOp::create(builder, loc, FoldKind::Max, x, over).getResult());
   }
   /// The index along `dim` of size `size`, in the dimensions of `type`, i32.
   Value iota(mlir::StringAttr dim, int64_t size, mlir::Type type) {

@@ -19,8 +19,7 @@ static constexpr double kMasked = -1e30;
 
 namespace {
 /// The pieces that the forward and the backward share.
-template <typename OpT>
-class AttentionExpansion {
+template <typename OpT> class AttentionExpansion {
 public:
   AttentionExpansion(OpT op, OpBuilder &builder) : op(op), e(builder, op.getLoc()) {
     over = op.getOverAttr();
@@ -41,7 +40,8 @@ public:
       return x;
     int64_t count = getDimSize(op.getK(), keyHeads.getValue());
     ArrowAttr arrow = ArrowAttr::get(e.builder.getContext(), heads, {keyHeads, inGroup});
-    return ReshapeOp::create(e.builder, e.loc, x, arrow, {count, getDimSize(x, heads.getValue()) / count});
+    return ReshapeOp::create(e.builder, e.loc, x, arrow,
+                             {count, getDimSize(x, heads.getValue()) / count});
   }
   /// The inverse of split.
   Value merge(Value x) {
@@ -140,5 +140,6 @@ SmallVector<Value> AttentionGradOp::expand(OpBuilder &builder) {
   dscores = e.scale(dscores, getScale().convertToDouble());
   Value dq = parts.contract(dscores, parts.k, getDims(parts.q));
   Value dk = parts.contract(dscores, parts.q, getDims(parts.k));
-  return {parts.merge(dq), e.rename(dk, parts.key, parts.over), e.rename(dv, parts.key, parts.over)};
+  return {parts.merge(dq), e.rename(dk, parts.key, parts.over),
+          e.rename(dv, parts.key, parts.over)};
 }

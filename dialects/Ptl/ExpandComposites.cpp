@@ -92,7 +92,8 @@ static Value isTarget(Emitter &e, Value logits, Value targets, StringAttr over) 
 }
 
 /// `value`, but 0 where the target is `ignore`.
-static Value withoutIgnored(Emitter &e, Value value, Value targets, std::optional<uint64_t> ignore) {
+static Value withoutIgnored(Emitter &e, Value value, Value targets,
+                            std::optional<uint64_t> ignore) {
   if (!ignore)
     return value;
   Value ignored = e.map(K::Eq, {targets, e.like(targets, double(int64_t(*ignore)))});
@@ -138,11 +139,13 @@ SmallVector<Value> RopeOp::expand(OpBuilder &builder) {
   Value low = SliceOp::create(builder, getLoc(), getX(), getOverAttr(), half, size, 0);
   Value high = SliceOp::create(builder, getLoc(), getX(), getOverAttr(), half, size, size);
   Type element = elementType(getX());
-  Type angles = getTensorType({getDimSize(getX(), getAlong()), size}, element, {getAlongAttr(), half});
+  Type angles =
+      getTensorType({getDimSize(getX(), getAlong()), size}, element, {getAlongAttr(), half});
   Value index = IotaOp::create(builder, getLoc(), half, size);
   double rate = -std::log(getTheta().convertToDouble()) / double(size);
   Value frequency = e.exp(e.scale(e.cast(index, element), rate));
-  Value position = IotaOp::create(builder, getLoc(), getAlongAttr(), getDimSize(getX(), getAlong()));
+  Value position =
+      IotaOp::create(builder, getLoc(), getAlongAttr(), getDimSize(getX(), getAlong()));
   if (getCut())
     position.getDefiningOp<IotaOp>().setCutAttr(getCutAttr());
   Value angle = e.mul(e.to(e.cast(position, element), angles), e.to(frequency, angles));
@@ -152,5 +155,6 @@ SmallVector<Value> RopeOp::expand(OpBuilder &builder) {
     sine = e.neg(sine);
   Value newLow = e.sub(e.mul(low, cosine), e.mul(high, sine));
   Value newHigh = e.add(e.mul(high, cosine), e.mul(low, sine));
-  return {ConcatOp::create(builder, getLoc(), ValueRange{newLow, newHigh}, {half, half}, getOverAttr())};
+  return {ConcatOp::create(builder, getLoc(), ValueRange{newLow, newHigh}, {half, half},
+                           getOverAttr())};
 }

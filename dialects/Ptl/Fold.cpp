@@ -10,7 +10,8 @@ using namespace ptlc::ptl;
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValueAttr(); }
 
-Operation *PtlDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+Operation *PtlDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                           Location loc) {
   auto number = dyn_cast<FloatAttr>(value);
   if (!number || !isNamedTensor(type))
     return nullptr;
@@ -27,25 +28,44 @@ static std::optional<double> numberOf(Attribute attribute) {
 static std::optional<double> evaluate(ElementwiseKind kind, ArrayRef<double> x) {
   using K = ElementwiseKind;
   switch (kind) {
-  case K::Add: return x[0] + x[1];
-  case K::Sub: return x[0] - x[1];
-  case K::Mul: return x[0] * x[1];
-  case K::Max: return std::max(x[0], x[1]);
-  case K::Min: return std::min(x[0], x[1]);
-  case K::Neg: return -x[0];
-  case K::Abs: return std::abs(x[0]);
-  case K::Floor: return std::floor(x[0]);
-  case K::Ceil: return std::ceil(x[0]);
-  case K::Eq: return x[0] == x[1];
-  case K::Ne: return x[0] != x[1];
-  case K::Lt: return x[0] < x[1];
-  case K::Le: return x[0] <= x[1];
-  case K::Gt: return x[0] > x[1];
-  case K::Ge: return x[0] >= x[1];
-  case K::And: return x[0] != 0 && x[1] != 0;
-  case K::Or: return x[0] != 0 || x[1] != 0;
-  case K::Not: return x[0] == 0;
-  default: return std::nullopt;
+  case K::Add:
+    return x[0] + x[1];
+  case K::Sub:
+    return x[0] - x[1];
+  case K::Mul:
+    return x[0] * x[1];
+  case K::Max:
+    return std::max(x[0], x[1]);
+  case K::Min:
+    return std::min(x[0], x[1]);
+  case K::Neg:
+    return -x[0];
+  case K::Abs:
+    return std::abs(x[0]);
+  case K::Floor:
+    return std::floor(x[0]);
+  case K::Ceil:
+    return std::ceil(x[0]);
+  case K::Eq:
+    return x[0] == x[1];
+  case K::Ne:
+    return x[0] != x[1];
+  case K::Lt:
+    return x[0] < x[1];
+  case K::Le:
+    return x[0] <= x[1];
+  case K::Gt:
+    return x[0] > x[1];
+  case K::Ge:
+    return x[0] >= x[1];
+  case K::And:
+    return x[0] != 0 && x[1] != 0;
+  case K::Or:
+    return x[0] != 0 || x[1] != 0;
+  case K::Not:
+    return x[0] == 0;
+  default:
+    return std::nullopt;
   }
 }
 
@@ -62,10 +82,11 @@ static OpFoldResult foldConstants(ElementwiseOp op, ArrayRef<Attribute> operands
   Type element = elementType(op.getResult());
   std::optional<double> value = evaluate(op.getKind(), numbers);
   if (op.getKind() == ElementwiseKind::Cast)
-    value = element.isInteger(1)          ? double(numbers[0] != 0)
+    value = element.isInteger(1)        ? double(numbers[0] != 0)
             : isa<IntegerType>(element) ? std::trunc(numbers[0])
-                                          : numbers[0];
-  if (!value || !std::isfinite(*value) || (!isa<FloatType>(element) && std::abs(*value) >= std::ldexp(1.0, 31)))
+                                        : numbers[0];
+  if (!value || !std::isfinite(*value) ||
+      (!isa<FloatType>(element) && std::abs(*value) >= std::ldexp(1.0, 31)))
     return {};
   if (element.isF32())
     value = double(float(*value));
@@ -82,9 +103,13 @@ OpFoldResult ElementwiseOp::fold(FoldAdaptor adaptor) {
   Value first = getOperands()[0];
   switch (getKind()) {
   case K::Add:
-    return right == 0.0 ? OpFoldResult(first) : left == 0.0 ? OpFoldResult(getOperands()[1]) : OpFoldResult();
+    return right == 0.0  ? OpFoldResult(first)
+           : left == 0.0 ? OpFoldResult(getOperands()[1])
+                         : OpFoldResult();
   case K::Mul:
-    return right == 1.0 ? OpFoldResult(first) : left == 1.0 ? OpFoldResult(getOperands()[1]) : OpFoldResult();
+    return right == 1.0  ? OpFoldResult(first)
+           : left == 1.0 ? OpFoldResult(getOperands()[1])
+                         : OpFoldResult();
   case K::Sub:
     return right == 0.0 ? OpFoldResult(first) : OpFoldResult();
   case K::Div:
@@ -137,10 +162,12 @@ struct AddIntoScatter : OpRewritePattern<ElementwiseOp> {
       return failure();
     for (unsigned side : {1u, 0u}) {
       auto scatter = op.getOperands()[side].getDefiningOp<ScatterAddOp>();
-      if (!scatter || scatter.getInit() || !scatter->hasOneUse() || scatter->getBlock() != op->getBlock())
+      if (!scatter || scatter.getInit() || !scatter->hasOneUse() ||
+          scatter->getBlock() != op->getBlock())
         continue;
-      rewriter.replaceOpWithNewOp<ScatterAddOp>(op, op.getResult().getType(), scatter.getIds(), scatter.getUpdates(),
-                                                op.getOperands()[1 - side], scatter.getDimAttr(), scatter.getCutAttr());
+      rewriter.replaceOpWithNewOp<ScatterAddOp>(op, op.getResult().getType(), scatter.getIds(),
+                                                scatter.getUpdates(), op.getOperands()[1 - side],
+                                                scatter.getDimAttr(), scatter.getCutAttr());
       rewriter.eraseOp(scatter);
       return success();
     }

@@ -11,7 +11,8 @@ using K = ElementwiseKind;
 
 // Operations whose results don't depend differentiably on any operand.
 #define PTLC_NO_GRADIENT(OpT)                                                                      \
-  LogicalResult OpT::buildGradient(OpBuilder &, ArrayRef<Value>, ArrayRef<bool>, MutableArrayRef<Value>) {             \
+  LogicalResult OpT::buildGradient(OpBuilder &, ArrayRef<Value>, ArrayRef<bool>,                   \
+                                   MutableArrayRef<Value>) {                                       \
     return success();                                                                              \
   }
 PTLC_NO_GRADIENT(ConstantOp)
@@ -88,8 +89,8 @@ static void extremumGradient(Emitter &e, K wins, Value a, Value b, Value dy, Arr
   }
 }
 
-LogicalResult ElementwiseOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool> needed,
-                                           MutableArrayRef<Value> grads) {
+LogicalResult ElementwiseOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                           ArrayRef<bool> needed, MutableArrayRef<Value> grads) {
   Emitter e(builder, getLoc());
   Value dy = gradResults[0], y = getResult();
   if (!isFloatTensor(y.getType()))
@@ -133,7 +134,8 @@ LogicalResult ElementwiseOp::buildGradient(OpBuilder &builder, ArrayRef<Value> g
     return success();
   case K::GeluGrad:
   case K::SiluGrad:
-    return emitOpError() << "'" << stringifyElementwiseKind(getKind()) << "' can't be differentiated again";
+    return emitOpError() << "'" << stringifyElementwiseKind(getKind())
+                         << "' can't be differentiated again";
   default:
     set(0, [&] { return unaryGradient(e, getKind(), x(0), y, dy); });
     return success();
@@ -144,16 +146,16 @@ LogicalResult ElementwiseOp::buildGradient(OpBuilder &builder, ArrayRef<Value> g
 // Shape operations
 //===----------------------------------------------------------------------===//
 
-LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                         MutableArrayRef<Value> grads) {
+LogicalResult BroadcastOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                         ArrayRef<bool>, MutableArrayRef<Value> grads) {
   Emitter e(builder, getLoc());
   SmallVector<StringAttr> added = unionDims(getDims(getResult()), {}, getDims(getX()));
   grads[0] = e.to(e.sum(gradResults[0], added), getX().getType());
   return success();
 }
 
-LogicalResult ReshapeOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                       MutableArrayRef<Value> grads) {
+LogicalResult ReshapeOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                       ArrayRef<bool>, MutableArrayRef<Value> grads) {
   Emitter e(builder, getLoc());
   SmallVector<ArrowAttr> arrows;
   SmallVector<int64_t> sizes;
@@ -167,20 +169,21 @@ LogicalResult ReshapeOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradR
   return success();
 }
 
-LogicalResult ConcatOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool> needed,
-                                      MutableArrayRef<Value> grads) {
+LogicalResult ConcatOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                      ArrayRef<bool> needed, MutableArrayRef<Value> grads) {
   int64_t offset = 0;
   for (auto [index, dim] : llvm::enumerate(getFrom().getAsRange<StringAttr>())) {
     int64_t size = getDimSize(getOperands()[index], dim.getValue());
     if (needed[index])
-      grads[index] = SliceOp::create(builder, getLoc(), gradResults[0], getToAttr(), dim, size, offset);
+      grads[index] =
+          SliceOp::create(builder, getLoc(), gradResults[0], getToAttr(), dim, size, offset);
     offset += size;
   }
   return success();
 }
 
-LogicalResult SliceOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                     MutableArrayRef<Value> grads) {
+LogicalResult SliceOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                     ArrayRef<bool>, MutableArrayRef<Value> grads) {
   grads[0] = PadOp::create(builder, getLoc(), gradResults[0], getToAttr(), getFromAttr(),
                            getDimSize(getX(), getFrom()), getOffset(), 0.0);
   return success();
@@ -193,18 +196,20 @@ LogicalResult PadOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResul
   return success();
 }
 
-LogicalResult GatherOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool> needed,
-                                      MutableArrayRef<Value> grads) {
+LogicalResult GatherOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                      ArrayRef<bool> needed, MutableArrayRef<Value> grads) {
   if (needed[0])
-    grads[0] = ScatterAddOp::create(builder, getLoc(), getTable().getType(), getIds(), gradResults[0], getDimAttr());
+    grads[0] = ScatterAddOp::create(builder, getLoc(), getTable().getType(), getIds(),
+                                    gradResults[0], getDimAttr());
   return success();
 }
 
-LogicalResult ScatterAddOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool> needed,
-                                          MutableArrayRef<Value> grads) {
+LogicalResult ScatterAddOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                          ArrayRef<bool> needed, MutableArrayRef<Value> grads) {
   Emitter e(builder, getLoc());
   if (needed[1])
-    grads[1] = e.to(GatherOp::create(builder, getLoc(), gradResults[0], getIds(), getDimAttr()), getUpdates().getType());
+    grads[1] = e.to(GatherOp::create(builder, getLoc(), gradResults[0], getIds(), getDimAttr()),
+                    getUpdates().getType());
   if (getInit() && needed[2])
     grads[2] = gradResults[0];
   return success();

@@ -9,8 +9,8 @@ using namespace ptlc;
 using namespace ptlc::ptl;
 using K = ElementwiseKind;
 
-LogicalResult DotOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool> needed,
-                                   MutableArrayRef<Value> grads) {
+LogicalResult DotOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                   ArrayRef<bool> needed, MutableArrayRef<Value> grads) {
   Emitter e(builder, getLoc());
   Value dy = gradResults[0];
   for (unsigned side : {0u, 1u}) {
@@ -27,7 +27,8 @@ LogicalResult DotOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResul
   return success();
 }
 
-/// The gradient of a maximum or minimum of x over one dimension: all of it to the lowest index that attains it.
+/// The gradient of a maximum or minimum of x over one dimension: all of it to the lowest index that
+/// attains it.
 static Value extremumGradient(Emitter &e, FoldKind kind, Value x, StringAttr over, Value dy) {
   Value ordered = kind == FoldKind::Max ? x : e.neg(x);
   Value index = ArgmaxOp::create(e.builder, e.loc, ordered, over);
@@ -36,8 +37,8 @@ static Value extremumGradient(Emitter &e, FoldKind kind, Value x, StringAttr ove
   return e.select(hit, e.to(dy, x.getType()), e.like(x, 0));
 }
 
-LogicalResult ReduceOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                      MutableArrayRef<Value> grads) {
+LogicalResult ReduceOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                      ArrayRef<bool>, MutableArrayRef<Value> grads) {
   Emitter e(builder, getLoc());
   if (!isFloatTensor(getX().getType()))
     return success();
@@ -61,7 +62,8 @@ LogicalResult ReduceOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradRe
 LogicalResult TopKOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
                                     MutableArrayRef<Value> grads) {
   if (gradResults[0])
-    grads[0] = ScatterAddOp::create(builder, getLoc(), getX().getType(), getIndices(), gradResults[0], getFromAttr());
+    grads[0] = ScatterAddOp::create(builder, getLoc(), getX().getType(), getIndices(),
+                                    gradResults[0], getFromAttr());
   return success();
 }
 
@@ -73,50 +75,54 @@ LogicalResult TopKOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResu
 static LogicalResult expectFirstOnly(Operation *op, ArrayRef<Value> gradResults) {
   for (Value grad : gradResults.drop_front())
     if (grad)
-      return op->emitOpError("only the first result can be differentiated; expand the operation before");
+      return op->emitOpError(
+          "only the first result can be differentiated; expand the operation before");
   return success();
 }
 
-LogicalResult SoftmaxOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                       MutableArrayRef<Value> grads) {
+LogicalResult SoftmaxOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                       ArrayRef<bool>, MutableArrayRef<Value> grads) {
   grads[0] = SoftmaxGradOp::create(builder, getLoc(), getResult(), gradResults[0], getOverAttr());
   return success();
 }
 
-LogicalResult LogSoftmaxOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                          MutableArrayRef<Value> grads) {
-  grads[0] = LogSoftmaxGradOp::create(builder, getLoc(), getResult(), gradResults[0], getOverAttr());
+LogicalResult LogSoftmaxOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                          ArrayRef<bool>, MutableArrayRef<Value> grads) {
+  grads[0] =
+      LogSoftmaxGradOp::create(builder, getLoc(), getResult(), gradResults[0], getOverAttr());
   return success();
 }
 
-LogicalResult LayerNormOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                         MutableArrayRef<Value> grads) {
+LogicalResult LayerNormOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                         ArrayRef<bool>, MutableArrayRef<Value> grads) {
   if (failed(expectFirstOnly(*this, gradResults)))
     return failure();
-  grads[0] = LayerNormGradOp::create(builder, getLoc(), getX().getType(), gradResults[0], getX(), getMean(), getRstd(),
-                                     getOverAttr());
+  grads[0] = LayerNormGradOp::create(builder, getLoc(), getX().getType(), gradResults[0], getX(),
+                                     getMean(), getRstd(), getOverAttr());
   return success();
 }
 
-LogicalResult RmsNormOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                       MutableArrayRef<Value> grads) {
+LogicalResult RmsNormOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                       ArrayRef<bool>, MutableArrayRef<Value> grads) {
   if (failed(expectFirstOnly(*this, gradResults)))
     return failure();
-  grads[0] = RmsNormGradOp::create(builder, getLoc(), getX().getType(), gradResults[0], getX(), getRstd(), getOverAttr());
+  grads[0] = RmsNormGradOp::create(builder, getLoc(), getX().getType(), gradResults[0], getX(),
+                                   getRstd(), getOverAttr());
   return success();
 }
 
-LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                            MutableArrayRef<Value> grads) {
+LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                            ArrayRef<bool>, MutableArrayRef<Value> grads) {
   if (failed(expectFirstOnly(*this, gradResults)))
     return failure();
-  grads[0] = CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), gradResults[0], getLogits(),
-                                        getTargets(), getLse(), getOverAttr(), getIgnoreAttr());
+  grads[0] = CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), gradResults[0],
+                                        getLogits(), getTargets(), getLse(), getOverAttr(),
+                                        getIgnoreAttr());
   return success();
 }
 
-LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults, ArrayRef<bool>,
-                                         MutableArrayRef<Value> grads) {
+LogicalResult AttentionOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                         ArrayRef<bool>, MutableArrayRef<Value> grads) {
   if (failed(expectFirstOnly(*this, gradResults)))
     return failure();
   auto grad = AttentionGradOp::create(builder, getLoc(), *this, gradResults[0]);

@@ -6,7 +6,8 @@
 using namespace mlir;
 using namespace ptlc;
 
-SmallVector<StringAttr> ptl::unionDims(ArrayRef<StringAttr> a, ArrayRef<StringAttr> b, ArrayRef<StringAttr> without) {
+SmallVector<StringAttr> ptl::unionDims(ArrayRef<StringAttr> a, ArrayRef<StringAttr> b,
+                                       ArrayRef<StringAttr> without) {
   SmallVector<StringAttr> dims;
   for (ArrayRef<StringAttr> names : {a, b})
     for (StringAttr name : names)
@@ -18,7 +19,8 @@ SmallVector<StringAttr> ptl::unionDims(ArrayRef<StringAttr> a, ArrayRef<StringAt
 RankedTensorType ptl::collectType(ArrayRef<StringAttr> dims, ValueRange sources, Type element) {
   SmallVector<int64_t> shape;
   for (StringAttr dim : dims) {
-    auto source = llvm::find_if(sources, [&](Value value) { return hasDim(value, dim.getValue()); });
+    auto source =
+        llvm::find_if(sources, [&](Value value) { return hasDim(value, dim.getValue()); });
     shape.push_back(getDimSize(*source, dim.getValue()));
   }
   return getTensorType(shape, element, dims);

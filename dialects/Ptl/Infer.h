@@ -12,14 +12,18 @@
 namespace ptlc::ptl {
 
 /// Returns the names of a, then those of b that a lacks, without those in `without`.
-llvm::SmallVector<mlir::StringAttr> unionDims(llvm::ArrayRef<mlir::StringAttr> a, llvm::ArrayRef<mlir::StringAttr> b,
+llvm::SmallVector<mlir::StringAttr> unionDims(llvm::ArrayRef<mlir::StringAttr> a,
+                                              llvm::ArrayRef<mlir::StringAttr> b,
                                               llvm::ArrayRef<mlir::StringAttr> without = {});
 
 /// Returns the type with dimensions `dims`, whose sizes are those that any of `sources` has.
-mlir::RankedTensorType collectType(llvm::ArrayRef<mlir::StringAttr> dims, mlir::ValueRange sources, mlir::Type element);
+mlir::RankedTensorType collectType(llvm::ArrayRef<mlir::StringAttr> dims, mlir::ValueRange sources,
+                                   mlir::Type element);
 
-/// Returns the type of a reshape; `sizes` are those of all `to`, arrow by arrow. `from` are dimensions of x.
-mlir::RankedTensorType inferReshape(mlir::Type x, llvm::ArrayRef<ArrowAttr> arrows, llvm::ArrayRef<int64_t> sizes);
+/// Returns the type of a reshape; `sizes` are those of all `to`, arrow by arrow. `from` are
+/// dimensions of x.
+mlir::RankedTensorType inferReshape(mlir::Type x, llvm::ArrayRef<ArrowAttr> arrows,
+                                    llvm::ArrayRef<int64_t> sizes);
 
 /// Returns the type of table[dim : ids].
 mlir::RankedTensorType inferGather(mlir::Type table, mlir::Type ids, mlir::StringAttr dim);

@@ -15,12 +15,14 @@ using namespace ptlc::ptl;
 
 static ValueFactors factorsByName(ShardingRule &rule, Value value, FactorKind kind) {
   ValueFactors dims;
-  for (auto [dim, size] : llvm::zip_equal(getDims(value), cast<RankedTensorType>(value.getType()).getShape()))
+  for (auto [dim, size] :
+       llvm::zip_equal(getDims(value), cast<RankedTensorType>(value.getType()).getShape()))
     dims.push_back({rule.add(dim, size, kind)});
   return dims;
 }
 
-/// Every operand and result by name: names that a result has pass, the others are of `missing` kind.
+/// Every operand and result by name: names that a result has pass, the others are of `missing`
+/// kind.
 static ShardingRule ruleByName(Operation *op, FactorKind missing = FactorKind::Sum) {
   ShardingRule rule;
   for (Value result : op->getResults())
@@ -78,13 +80,15 @@ ShardingRule ElementwiseOp::getShardingRule() {
   if (!isFloatTensor(getResult().getType()) && getKind() != K::Add && getKind() != K::Sub)
     return rule;
   switch (getKind()) {
-  case K::Add: case K::Sub:
+  case K::Add:
+  case K::Sub:
     setLinear(rule, Linearity::All, {0, 1});
     break;
   case K::Mul:
     setLinear(rule, Linearity::One, {0, 1});
     break;
-  case K::Div: case K::Neg:
+  case K::Div:
+  case K::Neg:
     setLinear(rule, Linearity::All, {0});
     break;
   case K::Cast: // to float; a sum of booleans isn't one of the casts
@@ -94,7 +98,8 @@ ShardingRule ElementwiseOp::getShardingRule() {
   case K::Select:
     setLinear(rule, Linearity::All, {1, 2});
     break;
-  case K::GeluGrad: case K::SiluGrad:
+  case K::GeluGrad:
+  case K::SiluGrad:
     setLinear(rule, Linearity::All, {1});
     break;
   default:
@@ -113,10 +118,10 @@ ShardingRule BroadcastOp::getShardingRule() {
   return rule;
 }
 
-/// Gives each dimension of both sides of an arrow its factors: the common refinement of their sizes, from
-/// the major end. Sizes that don't divide each other leave the rest of the arrow whole.
-static void addArrow(ShardingRule &rule, ArrowAttr arrow, Value x, Value result, llvm::StringMap<DimFactors> &operand,
-                     llvm::StringMap<DimFactors> &produced) {
+/// Gives each dimension of both sides of an arrow its factors: the common refinement of their
+/// sizes, from the major end. Sizes that don't divide each other leave the rest of the arrow whole.
+static void addArrow(ShardingRule &rule, ArrowAttr arrow, Value x, Value result,
+                     llvm::StringMap<DimFactors> &operand, llvm::StringMap<DimFactors> &produced) {
   ArrayRef<StringAttr> from = arrow.getFrom(), to = arrow.getTo();
   size_t i = 0, j = 0;
   int64_t left = getDimSize(x, from[0].getValue()), right = getDimSize(result, to[0].getValue());
@@ -157,14 +162,17 @@ ShardingRule ReshapeOp::getShardingRule() {
   auto collect = [&](Value value, llvm::StringMap<DimFactors> &arrows, auto inArrow) {
     ValueFactors dims;
     for (StringAttr dim : getDims(value))
-      dims.push_back(inArrow(dim) ? arrows[dim.getValue()] : DimFactors{rule.add(dim, getDimSize(value, dim.getValue()))});
+      dims.push_back(inArrow(dim) ? arrows[dim.getValue()]
+                                  : DimFactors{rule.add(dim, getDimSize(value, dim.getValue()))});
     return dims;
   };
   auto isFrom = [&](StringAttr dim) {
-    return llvm::any_of(getArrowRange(), [&](ArrowAttr arrow) { return llvm::is_contained(arrow.getFrom(), dim); });
+    return llvm::any_of(getArrowRange(),
+                        [&](ArrowAttr arrow) { return llvm::is_contained(arrow.getFrom(), dim); });
   };
   auto isTo = [&](StringAttr dim) {
-    return llvm::any_of(getArrowRange(), [&](ArrowAttr arrow) { return llvm::is_contained(arrow.getTo(), dim); });
+    return llvm::any_of(getArrowRange(),
+                        [&](ArrowAttr arrow) { return llvm::is_contained(arrow.getTo(), dim); });
   };
   rule.operands.push_back(collect(getX(), operand, isFrom));
   rule.results.push_back(collect(getResult(), result, isTo));
@@ -228,7 +236,9 @@ ShardingRule DotOp::getShardingRule() {
 }
 
 ShardingRule ReduceOp::getShardingRule() {
-  FactorKind kind = getKind() == FoldKind::Sum ? FactorKind::Sum : getKind() == FoldKind::Max ? FactorKind::Max : FactorKind::Min;
+  FactorKind kind = getKind() == FoldKind::Sum   ? FactorKind::Sum
+                    : getKind() == FoldKind::Max ? FactorKind::Max
+                                                 : FactorKind::Min;
   ShardingRule rule = ruleByName(*this, kind);
   if (getKind() == FoldKind::Sum)
     setLinear(rule, Linearity::All, {0});
@@ -279,10 +289,11 @@ ShardingRule RopeOp::getShardingRule() {
 }
 
 /// Queries, keys and values: aligned names pass; the keys' dimension and both depths are whole. In
-/// self-attention the keys' dimension is a factor of its own, "over.key". Heads that share key heads are
-/// compound: (key heads, heads per key head).
+/// self-attention the keys' dimension is a factor of its own, "over.key". Heads that share key
+/// heads are compound: (key heads, heads per key head).
 template <typename OpT>
-static ShardingRule attentionRule(OpT op, ArrayRef<size_t> keyOperands, ArrayRef<size_t> keyResults) {
+static ShardingRule attentionRule(OpT op, ArrayRef<size_t> keyOperands,
+                                  ArrayRef<size_t> keyResults) {
   ShardingRule rule;
   MLIRContext *context = op.getContext();
   ArrowAttr group = op.getGroupAttr();
@@ -299,7 +310,8 @@ static ShardingRule attentionRule(OpT op, ArrayRef<size_t> keyOperands, ArrayRef
         StringAttr keyHeads = group.getTo().front();
         int64_t count = getDimSize(op.getK(), keyHeads.getValue());
         unsigned major = rule.add(keyHeads, count);
-        dims.push_back({major, rule.add(StringAttr::get(context, dim.getValue() + ".group"), size / count)});
+        dims.push_back(
+            {major, rule.add(StringAttr::get(context, dim.getValue() + ".group"), size / count)});
       } else {
         bool depth = dim == op.getDepthAttr() || dim == op.getValueDepthAttr();
         dims.push_back({rule.add(dim, size, depth ? FactorKind::Whole : FactorKind::Pass)});
@@ -319,7 +331,8 @@ static ShardingRule attentionRule(OpT op, ArrayRef<size_t> keyOperands, ArrayRef
 
 ShardingRule AttentionOp::getShardingRule() { return attentionRule(*this, {1, 2, 3}, {}); }
 
-// dk and dv lack the queries' dimension and the heads of a group: they are pending where these are cut.
+// dk and dv lack the queries' dimension and the heads of a group: they are pending where these are
+// cut.
 ShardingRule AttentionGradOp::getShardingRule() { return attentionRule(*this, {2, 3, 6}, {1, 2}); }
 
 //===----------------------------------------------------------------------===//
@@ -347,7 +360,8 @@ ShardingRule OptimizeOp::getShardingRule() {
     return dims;
   };
   size_t weights = getWeights().size();
-  for (ValueRange group : {ValueRange(getWeights()), ValueRange(getGrads()), ValueRange(getStates())})
+  for (ValueRange group :
+       {ValueRange(getWeights()), ValueRange(getGrads()), ValueRange(getStates())})
     for (auto [index, value] : llvm::enumerate(group))
       rule.operands.push_back(factorsOf(index % weights, value));
   rule.operands.resize(getNumOperands());

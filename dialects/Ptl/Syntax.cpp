@@ -32,7 +32,8 @@ ParseResult ptl::parseName(AsmParser &parser, StringAttr &name) {
 
 void ptl::printNames(AsmPrinter &printer, ArrayRef<StringAttr> names) {
   printer << '[';
-  llvm::interleaveComma(names, printer, [&](StringAttr name) { printName(printer, name.getValue()); });
+  llvm::interleaveComma(names, printer,
+                        [&](StringAttr name) { printName(printer, name.getValue()); });
   printer << ']';
 }
 

@@ -17,7 +17,8 @@ void printName(mlir::AsmPrinter &printer, llvm::StringRef name);
 mlir::ParseResult parseName(mlir::AsmParser &parser, mlir::StringAttr &name);
 /// Prints `[batch, seq]`.
 void printNames(mlir::AsmPrinter &printer, llvm::ArrayRef<mlir::StringAttr> names);
-mlir::ParseResult parseNames(mlir::AsmParser &parser, llvm::SmallVectorImpl<mlir::StringAttr> &names);
+mlir::ParseResult parseNames(mlir::AsmParser &parser,
+                             llvm::SmallVectorImpl<mlir::StringAttr> &names);
 
 // custom<DimName>, custom<DimNames>, custom<Dims>, custom<Arrow>, custom<Arrows>, custom<Number>.
 mlir::ParseResult parseDimName(mlir::OpAsmParser &parser, mlir::StringAttr &name);

@@ -19,7 +19,8 @@ ParseResult AccumulateOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
-  result.addAttribute(getPiecesAttrName(result.name), parser.getBuilder().getI64IntegerAttr(pieces));
+  result.addAttribute(getPiecesAttrName(result.name),
+                      parser.getBuilder().getI64IntegerAttr(pieces));
   return parser.parseRegion(*result.addRegion(), piece);
 }
 

@@ -9,8 +9,10 @@
 namespace ptlc::ptl {
 
 // Each emits a diagnostic at `op` if the check fails; `what` names the value ("operand").
-mlir::LogicalResult expectDim(mlir::Operation *op, llvm::StringRef what, mlir::Type type, llvm::StringRef dim);
-mlir::LogicalResult expectType(mlir::Operation *op, llvm::StringRef what, mlir::Type expected, mlir::Type found);
+mlir::LogicalResult expectDim(mlir::Operation *op, llvm::StringRef what, mlir::Type type,
+                              llvm::StringRef dim);
+mlir::LogicalResult expectType(mlir::Operation *op, llvm::StringRef what, mlir::Type expected,
+                               mlir::Type found);
 mlir::LogicalResult expectFloat(mlir::Operation *op, mlir::Value value);
 
 } // namespace ptlc::ptl

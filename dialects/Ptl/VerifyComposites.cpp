@@ -20,11 +20,16 @@ static LogicalResult verifyAlong(Operation *op, StringRef over, Value first, Val
 
 LogicalResult SoftmaxOp::verify() { return verifyAlong(*this, getOver(), getX(), getResult()); }
 LogicalResult LogSoftmaxOp::verify() { return verifyAlong(*this, getOver(), getX(), getResult()); }
-LogicalResult SoftmaxGradOp::verify() { return verifyAlong(*this, getOver(), getY(), {getDy(), getDx()}); }
-LogicalResult LogSoftmaxGradOp::verify() { return verifyAlong(*this, getOver(), getY(), {getDy(), getDx()}); }
+LogicalResult SoftmaxGradOp::verify() {
+  return verifyAlong(*this, getOver(), getY(), {getDy(), getDx()});
+}
+LogicalResult LogSoftmaxGradOp::verify() {
+  return verifyAlong(*this, getOver(), getY(), {getDy(), getDx()});
+}
 
 /// Row statistics have x's type without `over`.
-static LogicalResult verifyStatistics(Operation *op, StringAttr over, Value x, ValueRange statistics) {
+static LogicalResult verifyStatistics(Operation *op, StringAttr over, Value x,
+                                      ValueRange statistics) {
   for (Value value : statistics)
     if (failed(expectType(op, "statistic", withoutDims(x.getType(), over), value.getType())))
       return failure();
@@ -53,8 +58,10 @@ LogicalResult RmsNormGradOp::verify() {
 }
 
 /// Cross entropy and its gradient: logits, targets, and values per target.
-static LogicalResult verifyTargets(Operation *op, StringAttr over, Value logits, Value targets, ValueRange rows) {
-  if (failed(expectDim(op, "operand", logits.getType(), over.getValue())) || failed(expectFloat(op, logits))) // C1
+static LogicalResult verifyTargets(Operation *op, StringAttr over, Value logits, Value targets,
+                                   ValueRange rows) {
+  if (failed(expectDim(op, "operand", logits.getType(), over.getValue())) ||
+      failed(expectFloat(op, logits))) // C1
     return failure();
   if (!elementType(targets).isInteger(32))
     return op->emitOpError() << "targets must be i32, are " << elementType(targets); // C2
@@ -64,8 +71,8 @@ static LogicalResult verifyTargets(Operation *op, StringAttr over, Value logits,
     same = same && hasDim(targets, dim.getValue()) &&
            getDimSize(targets, dim.getValue()) == getDimSize(expected, dim.getValue());
   if (!same) // C2
-    return op->emitOpError() << "targets must have the dimensions " << printDims(getDims(expected)) << " of "
-                             << logits.getType() << ", found " << targets.getType();
+    return op->emitOpError() << "targets must have the dimensions " << printDims(getDims(expected))
+                             << " of " << logits.getType() << ", found " << targets.getType();
   Type row = withElement(targets.getType(), elementType(logits));
   for (Value value : rows)
     if (failed(expectType(op, "value per target", row, value.getType()))) // C3
@@ -77,7 +84,8 @@ LogicalResult CrossEntropyOp::verify() {
   return verifyTargets(*this, getOverAttr(), getLogits(), getTargets(), {getLoss(), getLse()});
 }
 LogicalResult CrossEntropyGradOp::verify() {
-  if (failed(verifyTargets(*this, getOverAttr(), getLogits(), getTargets(), {getDloss(), getLse()})))
+  if (failed(
+          verifyTargets(*this, getOverAttr(), getLogits(), getTargets(), {getDloss(), getLse()})))
     return failure();
   return expectType(*this, "result", getLogits().getType(), getDlogits().getType()); // C3
 }
@@ -88,7 +96,8 @@ LogicalResult RopeOp::verify() {
   if (getOver() == getAlong())
     return emitOpError() << "needs two dimensions, found '" << getOver() << "' twice"; // C1
   if (getDimSize(getX(), getOver()) % 2 != 0)
-    return emitOpError() << "size of '" << getOver() << "' must be even, is " << getDimSize(getX(), getOver()); // C2
+    return emitOpError() << "size of '" << getOver() << "' must be even, is "
+                         << getDimSize(getX(), getOver());          // C2
   return expectDim(*this, "operand", getX().getType(), getAlong()); // C1
 }
 
@@ -106,17 +115,19 @@ static LogicalResult verifyKeys(OpT op, StringRef what, Value k, StringAttr dept
       continue;
     bool grouped = group && group.getFrom().front() == dim;
     allowed.push_back(grouped ? group.getTo().front() : dim);
-    if (!grouped && hasDim(k, dim.getValue()) && getDimSize(k, dim.getValue()) != getDimSize(op.getQ(), dim.getValue()))
-      return op.emitOpError() << "sizes of '" << dim.getValue() << "' differ in the queries and in the " << what;
+    if (!grouped && hasDim(k, dim.getValue()) &&
+        getDimSize(k, dim.getValue()) != getDimSize(op.getQ(), dim.getValue()))
+      return op.emitOpError() << "sizes of '" << dim.getValue()
+                              << "' differ in the queries and in the " << what;
   }
   for (StringAttr dim : getDims(k))
     if (!llvm::is_contained(allowed, dim))
-      return op.emitOpError() << "the " << what << " have '" << dim.getValue() << "', which the queries lack";
+      return op.emitOpError() << "the " << what << " have '" << dim.getValue()
+                              << "', which the queries lack";
   return success();
 }
 
-template <typename OpT>
-static LogicalResult verifyGroup(OpT op) {
+template <typename OpT> static LogicalResult verifyGroup(OpT op) {
   ArrowAttr group = op.getGroupAttr();
   if (!group)
     return success();
@@ -133,8 +144,7 @@ static LogicalResult verifyGroup(OpT op) {
 }
 
 /// (C4): the mask's dimensions are dimensions of the scores.
-template <typename OpT>
-static LogicalResult verifyMask(OpT op) {
+template <typename OpT> static LogicalResult verifyMask(OpT op) {
   Value mask = op.getMask();
   if (!mask)
     return success();
@@ -142,20 +152,22 @@ static LogicalResult verifyMask(OpT op) {
     return op.emitOpError() << "the mask must be i1, is " << elementType(mask);
   for (StringAttr dim : getDims(mask)) {
     bool query = op.isSelfAttention() && dim.getValue() == (op.getOver() + ".query").str();
-    if (dim == op.getOverAttr() || query || (dim != op.getDepthAttr() && hasDim(op.getQ(), dim.getValue())))
+    if (dim == op.getOverAttr() || query ||
+        (dim != op.getDepthAttr() && hasDim(op.getQ(), dim.getValue())))
       continue;
-    return op.emitOpError() << "the scores have no dimension '" << dim.getValue() << "' of the mask";
+    return op.emitOpError() << "the scores have no dimension '" << dim.getValue()
+                            << "' of the mask";
   }
   return success();
 }
 
-template <typename OpT>
-static LogicalResult verifyAttention(OpT op) {
-  for (auto [what, value, dim] : {std::tuple<StringRef, Value, StringRef>{"key", op.getK(), op.getOver()},
-                                  {"value", op.getV(), op.getOver()},
-                                  {"query", op.getQ(), op.getDepth()},
-                                  {"key", op.getK(), op.getDepth()},
-                                  {"value", op.getV(), op.getValueDepth()}})
+template <typename OpT> static LogicalResult verifyAttention(OpT op) {
+  for (auto [what, value, dim] :
+       {std::tuple<StringRef, Value, StringRef>{"key", op.getK(), op.getOver()},
+        {"value", op.getV(), op.getOver()},
+        {"query", op.getQ(), op.getDepth()},
+        {"key", op.getK(), op.getDepth()},
+        {"value", op.getV(), op.getValueDepth()}})
     if (failed(expectDim(op, what, value.getType(), dim)) || failed(expectFloat(op, value))) // C1
       return failure();
   if (getDimSize(op.getQ(), op.getDepth()) != getDimSize(op.getK(), op.getDepth()))
@@ -171,13 +183,15 @@ static LogicalResult verifyAttention(OpT op) {
                       getDimSize(op.getV(), op.getValueDepth()));
   if (failed(expectType(op, "y", y, op.getY().getType()))) // C5
     return failure();
-  return expectType(op, "lse", withoutDims(op.getQ().getType(), op.getDepthAttr()), op.getLse().getType()); // C5
+  return expectType(op, "lse", withoutDims(op.getQ().getType(), op.getDepthAttr()),
+                    op.getLse().getType()); // C5
 }
 
 LogicalResult AttentionOp::verify() { return verifyAttention(*this); }
 
 LogicalResult AttentionGradOp::verify() {
-  if (failed(verifyAttention(*this)) || failed(expectType(*this, "dy", getY().getType(), getDy().getType())))
+  if (failed(verifyAttention(*this)) ||
+      failed(expectType(*this, "dy", getY().getType(), getDy().getType())))
     return failure();
   for (auto [what, value, grad] : {std::tuple<StringRef, Value, Value>{"dq", getQ(), getDq()},
                                    {"dk", getK(), getDk()},

@@ -16,7 +16,8 @@ static LogicalResult verifyAligned(Operation *op, Value a, Value b) {
       continue;
     int64_t left = getDimSize(a, dim.getValue()), right = getDimSize(b, dim.getValue());
     if (left != right)
-      return op->emitOpError() << "sizes of '" << dim.getValue() << "' differ: " << left << " and " << right;
+      return op->emitOpError() << "sizes of '" << dim.getValue() << "' differ: " << left << " and "
+                               << right;
   }
   return success();
 }
@@ -32,9 +33,11 @@ LogicalResult GatherOp::verify() {
     return failure();
   if (hasDim(getIds(), getDim()))
     return emitOpError() << "indices have the dimension '" << getDim() << "' that they index"; // C1
-  if (failed(verifyIds(*this, getIds())) || failed(verifyAligned(*this, getTable(), getIds()))) // C2
+  if (failed(verifyIds(*this, getIds())) ||
+      failed(verifyAligned(*this, getTable(), getIds()))) // C2
     return failure();
-  return expectType(*this, "result", inferGather(getTable().getType(), getIds().getType(), getDimAttr()),
+  return expectType(*this, "result",
+                    inferGather(getTable().getType(), getIds().getType(), getDimAttr()),
                     getResult().getType()); // C3
 }
 
@@ -42,34 +45,41 @@ LogicalResult ScatterAddOp::verify() {
   if (failed(expectDim(*this, "result", getResult().getType(), getDim()))) // C1
     return failure();
   if (hasDim(getIds(), getDim()) || hasDim(getUpdates(), getDim()))
-    return emitOpError() << "indices and updates can't have the dimension '" << getDim() << "' that is indexed"; // C1
-  if (failed(verifyAligned(*this, getIds(), getUpdates())) || failed(verifyAligned(*this, getResult(), getUpdates())))
+    return emitOpError() << "indices and updates can't have the dimension '" << getDim()
+                         << "' that is indexed"; // C1
+  if (failed(verifyAligned(*this, getIds(), getUpdates())) ||
+      failed(verifyAligned(*this, getResult(), getUpdates())))
     return failure(); // C2
   SmallVector<StringAttr> needed = unionDims(getDims(getIds()), getDims(getResult()), getDimAttr());
   for (StringAttr dim : needed)
     if (failed(expectDim(*this, "updates", getUpdates().getType(), dim.getValue()))) // C2
       return failure();
   if (needed.size() != getDims(getUpdates()).size())
-    return emitOpError() << "updates " << printDims(getDims(getUpdates())) << " must have the dimensions "
-                         << printDims(needed); // C2
-  if (getInit() && failed(expectType(*this, "init", getResult().getType(), getInit().getType()))) // C3
+    return emitOpError() << "updates " << printDims(getDims(getUpdates()))
+                         << " must have the dimensions " << printDims(needed); // C2
+  if (getInit() &&
+      failed(expectType(*this, "init", getResult().getType(), getInit().getType()))) // C3
     return failure();
   return verifyIds(*this, getIds()); // C3
 }
 
 LogicalResult DotOp::verify() {
-  if (failed(expectFloat(*this, getLhs())) || failed(verifyAligned(*this, getLhs(), getRhs()))) // C2
+  if (failed(expectFloat(*this, getLhs())) ||
+      failed(verifyAligned(*this, getLhs(), getRhs()))) // C2
     return failure();
   if (elementType(getLhs()) != elementType(getRhs()))
     return emitOpError("operands need one element type"); // C2
   for (StringAttr dim : getOver().getNames())
     if (!hasDim(getLhs(), dim.getValue()) && !hasDim(getRhs(), dim.getValue())) // C1
       return emitOpError() << "neither operand has the summed dimension '" << dim.getValue() << "'";
-  SmallVector<StringAttr> left = unionDims(getDims(getLhs()), getDims(getRhs()), getOver().getNames());
+  SmallVector<StringAttr> left =
+      unionDims(getDims(getLhs()), getDims(getRhs()), getOver().getNames());
   ArrayRef<StringAttr> found = getDims(getResult());
-  bool same = left.size() == found.size() && llvm::all_of(left, [&](StringAttr dim) { return llvm::is_contained(found, dim); });
+  bool same = left.size() == found.size() &&
+              llvm::all_of(left, [&](StringAttr dim) { return llvm::is_contained(found, dim); });
   if (!same) // C3
-    return emitOpError() << "result must have the dimensions " << printDims(left) << " in any order, has " << printDims(found);
+    return emitOpError() << "result must have the dimensions " << printDims(left)
+                         << " in any order, has " << printDims(found);
   Type expected = collectType(found, {getLhs(), getRhs()}, elementType(getLhs()));
   return expectType(*this, "result", expected, getResult().getType()); // C3
 }
@@ -84,13 +94,15 @@ LogicalResult ReduceOp::verify() {
   }
   if (elementType(getX()).isInteger(1))
     return emitOpError("can't fold i1; cast it first");
-  return expectType(*this, "result", withoutDims(getX().getType(), over), getResult().getType()); // C2
+  return expectType(*this, "result", withoutDims(getX().getType(), over),
+                    getResult().getType()); // C2
 }
 
 LogicalResult ArgmaxOp::verify() {
   if (failed(expectDim(*this, "operand", getX().getType(), getOver()))) // C1
     return failure();
-  Type expected = withElement(withoutDims(getX().getType(), getOverAttr()), IntegerType::get(getContext(), 32));
+  Type expected =
+      withElement(withoutDims(getX().getType(), getOverAttr()), IntegerType::get(getContext(), 32));
   return expectType(*this, "result", expected, getResult().getType()); // C2
 }
 
@@ -104,7 +116,8 @@ LogicalResult TopKOp::verify() {
   RankedTensorType expected = replaceDim(getX().getType(), getFromAttr(), getToAttr(), size);
   if (failed(expectType(*this, "result", expected, getValues().getType()))) // C2
     return failure();
-  return expectType(*this, "result", withElement(expected, IntegerType::get(getContext(), 32)), getIndices().getType());
+  return expectType(*this, "result", withElement(expected, IntegerType::get(getContext(), 32)),
+                    getIndices().getType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,26 +158,34 @@ LogicalResult GlobalNormOp::verify() {
 
 LogicalResult OptimizeOp::verify() {
   size_t weights = getWeights().size();
-  if (getGrads().getTypes() != getWeights().getTypes() || getNewWeights().getTypes() != getWeights().getTypes())
+  if (getGrads().getTypes() != getWeights().getTypes() ||
+      getNewWeights().getTypes() != getWeights().getTypes())
     return emitOpError("gradients and new weights must have the types of the weights"); // C1
   unsigned states = getStatesPerWeight();
-  bool fits = getStates().size() == states * weights &&
-              (getKind() == OptimizerKind::AdamW ? states == 2 : getKind() == OptimizerKind::Lion ? states == 1 : states <= 1);
+  bool fits =
+      getStates().size() == states * weights && (getKind() == OptimizerKind::AdamW  ? states == 2
+                                                 : getKind() == OptimizerKind::Lion ? states == 1
+                                                                                    : states <= 1);
   if (!fits)
-    return emitOpError() << "'" << stringifyOptimizerKind(getKind()) << "' can't have " << getStates().size()
-                         << " states for " << weights << " weights"; // C2
+    return emitOpError() << "'" << stringifyOptimizerKind(getKind()) << "' can't have "
+                         << getStates().size() << " states for " << weights << " weights"; // C2
   for (auto [index, state] : llvm::enumerate(getStates()))
-    if (failed(expectType(*this, "state", getWeights()[index % weights].getType(), state.getType()))) // C2
+    if (failed(expectType(*this, "state", getWeights()[index % weights].getType(),
+                          state.getType()))) // C2
       return failure();
   if (getNewStates().getTypes() != getStates().getTypes())
     return emitOpError("new states must have the types of the states"); // C2
-  if (getHypers().size() != hyperCount(getKind())) // C3
-    return emitOpError() << "'" << stringifyOptimizerKind(getKind()) << "' takes " << hyperCount(getKind())
-                         << " hyper-parameters, found " << getHypers().size();
+  if (getHypers().size() != hyperCount(getKind()))                      // C3
+    return emitOpError() << "'" << stringifyOptimizerKind(getKind()) << "' takes "
+                         << hyperCount(getKind()) << " hyper-parameters, found "
+                         << getHypers().size();
   for (Value hyper : getHypers())
     if (!isFloatTensor(hyper.getType()) || cast<RankedTensorType>(hyper.getType()).getRank() != 0)
-      return emitOpError() << "hyper-parameters must be float scalars, found " << hyper.getType(); // C3
-  if (getNames().size() != weights) // C5
-    return emitOpError() << "needs one name per weight, found " << getNames().size() << " for " << weights;
-  return expectType(*this, "step", getScalarType(IntegerType::get(getContext(), 64)), getStep().getType()); // C4
+      return emitOpError() << "hyper-parameters must be float scalars, found "
+                           << hyper.getType(); // C3
+  if (getNames().size() != weights)            // C5
+    return emitOpError() << "needs one name per weight, found " << getNames().size() << " for "
+                         << weights;
+  return expectType(*this, "step", getScalarType(IntegerType::get(getContext(), 64)),
+                    getStep().getType()); // C4
 }

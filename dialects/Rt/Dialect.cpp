@@ -35,8 +35,8 @@ void rt::RtDialect::initialize() {
       >();
 }
 
-void rt::KernelOp::build(OpBuilder &builder, OperationState &state, TypeRange types, KernelKind kind, ValueRange inputs,
-                         ArrayRef<StringAttr> iterate) {
+void rt::KernelOp::build(OpBuilder &builder, OperationState &state, TypeRange types,
+                         KernelKind kind, ValueRange inputs, ArrayRef<StringAttr> iterate) {
   build(builder, state, types, kind, inputs, ptl::DimsAttr::get(builder.getContext(), iterate));
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Location> locations(inputs.size(), state.location);

@@ -16,7 +16,8 @@ int64_t spmd::nestedCeil(int64_t size, ArrayRef<int64_t> sizes) {
   return size;
 }
 
-spmd::Extent spmd::shardExtent(int64_t size, ArrayRef<int64_t> sizes, ArrayRef<int64_t> coordinates) {
+spmd::Extent spmd::shardExtent(int64_t size, ArrayRef<int64_t> sizes,
+                               ArrayRef<int64_t> coordinates) {
   Extent extent{0, size};
   int64_t block = size;
   for (auto [count, coordinate] : llvm::zip_equal(sizes, coordinates)) {
@@ -54,7 +55,8 @@ spmd::ShardingAttr spmd::ShardingAttr::getReplicated(MLIRContext *context, unsig
 }
 
 bool spmd::ShardingAttr::isReplicated() const {
-  return !isPartial() && llvm::all_of(getDims(), [](AxesAttr axes) { return axes.getNames().empty(); });
+  return !isPartial() &&
+         llvm::all_of(getDims(), [](AxesAttr axes) { return axes.getNames().empty(); });
 }
 
 spmd::CutAttr spmd::CutsAttr::find(StringRef dim) const {

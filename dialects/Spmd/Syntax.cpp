@@ -63,7 +63,8 @@ ParseResult spmd::parseMeshAxes(OpAsmParser &parser, ArrayAttr &axes) {
 }
 void spmd::printMeshAxes(OpAsmPrinter &printer, Operation *, ArrayAttr axes) {
   printer << '[';
-  llvm::interleaveComma(axes.getAsRange<AxisAttr>(), printer, [&](AxisAttr axis) { printAxisBody(printer, axis); });
+  llvm::interleaveComma(axes.getAsRange<AxisAttr>(), printer,
+                        [&](AxisAttr axis) { printAxisBody(printer, axis); });
   printer << ']';
 }
 
@@ -103,7 +104,8 @@ Attribute spmd::ShardingAttr::parse(AsmParser &parser, Type) {
       return {};
     std::optional<ptl::FoldKind> found = ptl::symbolizeFoldKind(word);
     if (!found) {
-      parser.emitError(location, "expected sum, max or min after 'partial', found '") << word << "'";
+      parser.emitError(location, "expected sum, max or min after 'partial', found '")
+          << word << "'";
       return {};
     }
     kind = *found;
@@ -112,13 +114,14 @@ Attribute spmd::ShardingAttr::parse(AsmParser &parser, Type) {
   }
   if (parser.parseGreater())
     return {};
-  return ShardingAttr::getChecked([&] { return parser.emitError(location); }, context, ArrayRef<AxesAttr>(dims),
-                                  ArrayRef<StringAttr>(partial), kind);
+  return ShardingAttr::getChecked([&] { return parser.emitError(location); }, context,
+                                  ArrayRef<AxesAttr>(dims), ArrayRef<StringAttr>(partial), kind);
 }
 
 void spmd::ShardingAttr::print(AsmPrinter &printer) const {
   printer << "<[";
-  llvm::interleaveComma(getDims(), printer, [&](AxesAttr axes) { ptl::printNames(printer, axes.getNames()); });
+  llvm::interleaveComma(getDims(), printer,
+                        [&](AxesAttr axes) { ptl::printNames(printer, axes.getNames()); });
   printer << ']';
   if (isPartial()) {
     printer << " partial " << ptl::stringifyFoldKind(getKind()) << ' ';
@@ -170,7 +173,8 @@ void spmd::CutAttr::print(AsmPrinter &printer) const {
 Attribute spmd::CutsAttr::parse(AsmParser &parser, Type) {
   SmallVector<CutAttr> cuts;
   auto parseOne = [&] { return parseCutBody(parser, cuts.emplace_back()); };
-  if (parser.parseLess() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne) ||
+  if (parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne) ||
       parser.parseGreater())
     return {};
   return CutsAttr::get(parser.getContext(), cuts);

@@ -7,8 +7,9 @@ using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::spmd;
 
-LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<AxesAttr> dims,
-                                   ArrayRef<StringAttr> partial, ptl::FoldKind) {
+LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<AxesAttr> dims, ArrayRef<StringAttr> partial,
+                                   ptl::FoldKind) {
   SmallVector<StringAttr> seen;
   auto add = [&](ArrayRef<StringAttr> names) -> LogicalResult {
     for (StringAttr name : names) {
@@ -28,8 +29,8 @@ LogicalResult MeshOp::verify() {
   SmallVector<StringAttr> seen;
   for (AxisAttr axis : getAxisRange()) {
     if (axis.getSize() < 1)
-      return emitOpError() << "axis '" << axis.getName().getValue() << "' must have a size of at least 1, is "
-                           << axis.getSize();
+      return emitOpError() << "axis '" << axis.getName().getValue()
+                           << "' must have a size of at least 1, is " << axis.getSize();
     if (llvm::is_contained(seen, axis.getName()))
       return emitOpError() << "axis '" << axis.getName().getValue() << "' is given twice";
     seen.push_back(axis.getName());
@@ -58,22 +59,26 @@ static MeshOp lookUpMesh(Operation *op, FlatSymbolRefAttr symbol, SymbolTableCol
 static LogicalResult verifyAxesOf(Operation *op, MeshOp mesh, ArrayRef<StringAttr> names) {
   for (StringAttr name : names)
     if (!mesh.getAxisSize(name.getValue()))
-      return op->emitOpError() << "mesh '" << mesh.getSymName() << "' has no axis '" << name.getValue() << "'";
+      return op->emitOpError() << "mesh '" << mesh.getSymName() << "' has no axis '"
+                               << name.getValue() << "'";
   return success();
 }
 
 /// (C3) where one dimension shrinks: `whole`, divided by `axes`, must be `part`; all else equal.
-static LogicalResult verifyShard(Operation *op, MeshOp mesh, AxesAttr axes, StringAttr dim, Type whole, Type part) {
+static LogicalResult verifyShard(Operation *op, MeshOp mesh, AxesAttr axes, StringAttr dim,
+                                 Type whole, Type part) {
   if (!ptl::hasDim(whole, dim.getValue()) || !ptl::hasDim(part, dim.getValue()))
-    return op->emitOpError() << "there is no dimension '" << dim.getValue() << "' in " << ptl::printDims(ptl::getDims(whole));
+    return op->emitOpError() << "there is no dimension '" << dim.getValue() << "' in "
+                             << ptl::printDims(ptl::getDims(whole));
   SmallVector<int64_t> sizes;
   for (StringAttr name : axes.getNames())
     sizes.push_back(*mesh.getAxisSize(name.getValue()));
   int64_t size = ptl::getDimSize(whole, dim.getValue());
   int64_t expected = nestedCeil(size, sizes);
   if (ptl::replaceDim(whole, dim, dim, expected) != part)
-    return op->emitOpError() << size << " elements along '" << dim.getValue() << "' make shards of " << expected
-                             << ", and nothing else changes; found " << whole << " and " << part;
+    return op->emitOpError() << size << " elements along '" << dim.getValue() << "' make shards of "
+                             << expected << ", and nothing else changes; found " << whole << " and "
+                             << part;
   return success();
 }
 
@@ -117,7 +122,8 @@ LogicalResult AllToAllOp::verify() {
     return emitOpError("needs two different dimensions"); // C3
   for (StringAttr dim : {getFromAttr(), getToAttr()})
     if (!ptl::hasDim(getX(), dim.getValue()))
-      return emitOpError() << "there is no dimension '" << dim.getValue() << "' in " << ptl::printDims(ptl::getDims(getX()));
+      return emitOpError() << "there is no dimension '" << dim.getValue() << "' in "
+                           << ptl::printDims(ptl::getDims(getX()));
   return verifyAxes(*this, getAxes());
 }
 LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -128,7 +134,8 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &tables) {
   Type result = getResult().getType();
   if (!ptl::hasDim(result, getFrom()))
     return emitOpError() << "there is no dimension '" << getFrom() << "' in the result";
-  Type between = ptl::replaceDim(getX().getType(), getFromAttr(), getFromAttr(), ptl::getDimSize(result, getFrom()));
+  Type between = ptl::replaceDim(getX().getType(), getFromAttr(), getFromAttr(),
+                                 ptl::getDimSize(result, getFrom()));
   if (failed(verifyShard(*this, mesh, getAxes(), getFromAttr(), between, getX().getType())))
     return failure();
   return verifyShard(*this, mesh, getAxes(), getToAttr(), between, result);

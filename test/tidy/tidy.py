@@ -25,7 +25,7 @@ SIZE_EXCEPT = {"CMakeLists.txt": 120}
 FUNCTION_LINES = 60
 
 # Messages that no test expects, by folder. The numbers only go down.
-UNTESTED_MESSAGES = {"lang/": 1000, "dialects/": 1000, "compiler/": 1000}
+UNTESTED_MESSAGES = {"lang/": 1000, "dialects/": 0, "compiler/": 1000}
 
 # What each folder may include, most specific first. Layers are also checked by CMake, library by library.
 MLIR = ("mlir/", "llvm/")

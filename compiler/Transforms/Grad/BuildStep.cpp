@@ -29,8 +29,8 @@ namespace {
 class StepBuilder {
 public:
   StepBuilder(func::FuncOp loss, Signature signature, bool returnGradients)
-      : loss(loss), signature(std::move(signature)), returnGradients(returnGradients), builder(loss),
-        float32(builder.getF32Type()) {}
+      : loss(loss), signature(std::move(signature)), returnGradients(returnGradients),
+        builder(loss), float32(builder.getF32Type()) {}
 
   FailureOr<func::FuncOp> build();
 
@@ -59,9 +59,9 @@ private:
   SmallVector<Attribute> argumentAttributes;
   llvm::StringMap<unsigned> argumentNumbers; ///< states and hyper-parameters by path
   llvm::StringMap<Value> arguments;
-  SmallVector<Value> sums;                   ///< loss and metrics
-  SmallVector<Value> gradients;              ///< of the weights, null for frozen ones
-  llvm::StringMap<Value> updated;            ///< new weights and states by path
+  SmallVector<Value> sums;        ///< loss and metrics
+  SmallVector<Value> gradients;   ///< of the weights, null for frozen ones
+  llvm::StringMap<Value> updated; ///< new weights and states by path
   SmallVector<Value> results;
   SmallVector<Attribute> resultAttributes;
 };
@@ -77,7 +77,8 @@ void StepBuilder::addArgument(Type type, Location loc, ArrayRef<NamedAttribute> 
 void StepBuilder::declareArguments() {
   auto copy = [&](BlockArgument argument) {
     DictionaryAttr attributes = loss.getArgAttrDict(argument.getArgNumber());
-    addArgument(argument.getType(), argument.getLoc(), attributes ? attributes.getValue() : ArrayRef<NamedAttribute>());
+    addArgument(argument.getType(), argument.getLoc(),
+                attributes ? attributes.getValue() : ArrayRef<NamedAttribute>());
   };
   for (const Weight &weight : signature.weights)
     copy(weight.argument);
@@ -113,8 +114,10 @@ void StepBuilder::declareArguments() {
     addHyper("clip", *signature.clip);
 }
 
-/// Fills the accumulate's body and returns what it yields: loss, metrics, gradients of trained weights.
-FailureOr<SmallVector<Value>> StepBuilder::buildBody(ptl::AccumulateOp accumulate, const PieceDims &dims) {
+/// Fills the accumulate's body and returns what it yields: loss, metrics, gradients of trained
+/// weights.
+FailureOr<SmallVector<Value>> StepBuilder::buildBody(ptl::AccumulateOp accumulate,
+                                                     const PieceDims &dims) {
   Block &block = accumulate.getBody().front();
   OpBuilder outside(accumulate);
   PieceBody body(dims, block, outside);
@@ -127,7 +130,8 @@ FailureOr<SmallVector<Value>> StepBuilder::buildBody(ptl::AccumulateOp accumulat
     if (!weight.frozen)
       trained.push_back(step.getArgument(next));
     if (dims.hasRows(weight.argument.getType()) && dims.getPieces() > 1)
-      return loss.emitError() << "weight '" << weight.path << "' has the dimension of the batch, which micro-batches cut";
+      return loss.emitError() << "weight '" << weight.path
+                              << "' has the dimension of the batch, which micro-batches cut";
     bind(weight.argument, /*isData=*/false);
   }
   while (step.getArgAttrOfType<StringAttr>(next, "ptl.role") == "state")
@@ -148,7 +152,8 @@ FailureOr<SmallVector<Value>> StepBuilder::buildBody(ptl::AccumulateOp accumulat
   if (failed(found))
     return failure();
   OpBuilder end = OpBuilder::atBlockEnd(&block);
-  for (auto [weight, gradient] : llvm::zip_equal(trained, *found)) // a weight without influence has gradient 0
+  for (auto [weight, gradient] :
+       llvm::zip_equal(trained, *found)) // a weight without influence has gradient 0
     yielded.push_back(gradient ? gradient : ptl::Emitter(end, weight.getLoc()).like(weight, 0));
   maskRows(block, dims);
   return yielded;
@@ -166,7 +171,8 @@ LogicalResult StepBuilder::accumulate() {
     types.push_back(weight.argument.getType());
     marks.push_back(builder.getStringAttr(weight.path));
   }
-  auto accumulate = ptl::AccumulateOp::create(builder, loss.getLoc(), types, signature.microbatches);
+  auto accumulate =
+      ptl::AccumulateOp::create(builder, loss.getLoc(), types, signature.microbatches);
   FailureOr<SmallVector<Value>> yielded = buildBody(accumulate, *dims);
   if (failed(yielded))
     return failure();
@@ -190,7 +196,8 @@ Value StepBuilder::clipFactor(Value norm) {
   ptl::Emitter e(builder, norm.getLoc());
   if (!signature.clip)
     return e.like(norm, 1);
-  return e.map(ElementwiseKind::Min, {e.div(argument("clip"), e.add(norm, e.like(norm, 1e-6))), e.like(norm, 1)});
+  return e.map(ElementwiseKind::Min,
+               {e.div(argument("clip"), e.add(norm, e.like(norm, 1e-6))), e.like(norm, 1)});
 }
 
 /// One operation for the weights of an optimizer that decay, or for those that don't.
@@ -199,7 +206,8 @@ void StepBuilder::optimizeGroup(unsigned number, bool decayed, Value scale) {
   ptl::Emitter e(builder, loss.getLoc());
   SmallVector<unsigned> members;
   for (unsigned weight : optimizer.weights)
-    if ((cast<RankedTensorType>(signature.weights[weight].argument.getType()).getRank() >= 2) == decayed)
+    if ((cast<RankedTensorType>(signature.weights[weight].argument.getType()).getRank() >= 2) ==
+        decayed)
       members.push_back(weight);
   if (members.empty())
     return;
@@ -214,15 +222,16 @@ void StepBuilder::optimizeGroup(unsigned number, bool decayed, Value scale) {
     for (StringRef name : names)
       states.push_back(argument((name + "#" + state).str()));
   for (StringRef hyper : optimizer.hypers())
-    hypers.push_back(hyper == "weight_decay" && !decayed ? e.like(scale, 0)
-                                                         : argument(("opt" + Twine(number) + "." + hyper).str()));
+    hypers.push_back(hyper == "weight_decay" && !decayed
+                         ? e.like(scale, 0)
+                         : argument(("opt" + Twine(number) + "." + hyper).str()));
   hypers.push_back(scale);
   bool nesterov = false;
   if (auto flag = optimizer.settings.getAs<BoolAttr>("nesterov"))
     nesterov = flag.getValue();
   Value counter = argument("step");
-  auto update = ptl::OptimizeOp::create(builder, loss.getLoc(), optimizer.kind, weights, grads, states, hypers, counter,
-                                        names, nesterov);
+  auto update = ptl::OptimizeOp::create(builder, loss.getLoc(), optimizer.kind, weights, grads,
+                                        states, hypers, counter, names, nesterov);
   unsigned next = 0;
   for (StringRef name : names)
     updated[name] = update.getResult(next++);
@@ -266,7 +275,8 @@ void StepBuilder::finish(Value norm) {
 
 FailureOr<func::FuncOp> StepBuilder::build() {
   declareArguments();
-  step = func::FuncOp::create(builder, loss.getLoc(), "step", builder.getFunctionType(argumentTypes, {}));
+  step = func::FuncOp::create(builder, loss.getLoc(), "step",
+                              builder.getFunctionType(argumentTypes, {}));
   step.setArgAttrsAttr(builder.getArrayAttr(argumentAttributes));
   Block *block = builder.createBlock(&step.getBody(), {}, argumentTypes, argumentLocs);
   for (const auto &entry : argumentNumbers)
@@ -280,7 +290,8 @@ FailureOr<func::FuncOp> StepBuilder::build() {
   for (Value gradient : gradients)
     if (gradient)
       marked.push_back(gradient);
-  Value norm = ptl::GlobalNormOp::create(builder, loss.getLoc(), ptl::getScalarType(float32), marked);
+  Value norm =
+      ptl::GlobalNormOp::create(builder, loss.getLoc(), ptl::getScalarType(float32), marked);
   Value scale = clipFactor(norm);
   for (unsigned number = 0; number < signature.optimizers.size(); ++number)
     for (bool decayed : {true, false})
@@ -297,7 +308,8 @@ struct BuildStep : grad::impl::BuildStepBase<BuildStep> {
     if (!loss)
       return;
     FailureOr<Signature> signature = Signature::read(getOperation(), loss);
-    if (failed(signature) || failed(StepBuilder(loss, std::move(*signature), returnGradients).build()))
+    if (failed(signature) ||
+        failed(StepBuilder(loss, std::move(*signature), returnGradients).build()))
       return signalPassFailure();
     loss.erase();
   }

@@ -58,7 +58,8 @@ LogicalResult Reverse::visit(Operation *op) {
   SmallVector<bool> needed;
   for (Value operand : op->getOperands())
     needed.push_back(active.contains(operand));
-  if (llvm::none_of(results, [](Value gradient) { return bool(gradient); }) || !llvm::is_contained(needed, true))
+  if (llvm::none_of(results, [](Value gradient) { return bool(gradient); }) ||
+      !llvm::is_contained(needed, true))
     return success();
   auto differentiable = dyn_cast<DifferentiableInterface>(op);
   if (!differentiable)

@@ -45,8 +45,9 @@ void grad::maskRows(Block &body, const PieceDims &dims) {
       Value &known = masked[{value, int(fill)}];
       if (!known) {
         OpBuilder builder(&op);
-        known = spmd::MaskOp::create(builder, op.getLoc(), value.getType(), value, builder.getF64FloatAttr(fill),
-                                     dims.cutsOf(value.getType()), FlatSymbolRefAttr::get(op.getContext(), "mesh"));
+        known = spmd::MaskOp::create(builder, op.getLoc(), value.getType(), value,
+                                     builder.getF64FloatAttr(fill), dims.cutsOf(value.getType()),
+                                     FlatSymbolRefAttr::get(op.getContext(), "mesh"));
       }
       operand->set(known);
     }

@@ -13,13 +13,15 @@ void PieceBody::bindArgument(BlockArgument argument, Value value, bool isData) {
   if (isData)
     dataOnly.insert(argument);
   if (isData && dims.hasRows(argument.getType()))
-    value = ptl::MicrobatchOp::create(builder, argument.getLoc(), value, body.getArgument(0), dims.getPieces(),
-                                      builder.getStringAttr(kBatch));
+    value = ptl::MicrobatchOp::create(builder, argument.getLoc(), value, body.getArgument(0),
+                                      dims.getPieces(), builder.getStringAttr(kBatch));
   mapping.map(argument, value);
 }
 
 Value PieceBody::divideByPieces(Value value) {
-  return dims.getPieces() == 1 ? value : ptl::Emitter(builder, value.getLoc()).scale(value, 1.0 / dims.getPieces());
+  return dims.getPieces() == 1
+             ? value
+             : ptl::Emitter(builder, value.getLoc()).scale(value, 1.0 / dims.getPieces());
 }
 
 Value PieceBody::shareOf(Value value) {
@@ -37,7 +39,8 @@ Value PieceBody::totalOf(Value share) {
   options.omitBlockArguments = true;
   options.filter = [&](Operation *op) { return op->getBlock() == &body; };
   (void)getBackwardSlice(share, &slice, options);
-  auto accumulate = ptl::AccumulateOp::create(outside, share.getLoc(), share.getType(), dims.getPieces());
+  auto accumulate =
+      ptl::AccumulateOp::create(outside, share.getLoc(), share.getType(), dims.getPieces());
   OpBuilder inner = OpBuilder::atBlockEnd(&accumulate.getBody().front());
   IRMapping own;
   own.map(body.getArgument(0), accumulate.getPiece());
@@ -50,7 +53,8 @@ Value PieceBody::totalOf(Value share) {
 
 LogicalResult PieceBody::useTotal(Operation &op, unsigned index, SmallVectorImpl<Value> &operands) {
   if (!dataOnly.contains(op.getOperand(index)))
-    return op.emitError("a total over the batch is used non-linearly, so the batch can't be cut into micro-batches");
+    return op.emitError("a total over the batch is used non-linearly, so the batch can't be cut "
+                        "into micro-batches");
   operands[index] = totalOf(operands[index]);
   return success();
 }
@@ -73,7 +77,8 @@ FailureOr<bool> PieceBody::arrangeOperands(Operation &op, SmallVectorImpl<Value>
         kept.push_back(index);
   // Of a product, one factor stays a share: the last that must be.
   if (rule.linearity == Linearity::One && kept.size() > 1) {
-    auto mustStay = llvm::find_if(kept, [&](unsigned index) { return !dataOnly.contains(op.getOperand(index)); });
+    auto mustStay = llvm::find_if(
+        kept, [&](unsigned index) { return !dataOnly.contains(op.getOperand(index)); });
     kept = {mustStay == kept.end() ? kept.front() : *mustStay};
   }
   for (unsigned index : found)
@@ -123,7 +128,8 @@ LogicalResult PieceBody::copy(Block &loss) {
 
 /// Whether some operation of `later` uses a result of `earlier`.
 static bool uses(ptl::AccumulateOp later, ptl::AccumulateOp earlier) {
-  return llvm::any_of(earlier->getUsers(), [&](Operation *user) { return later->isAncestor(user); });
+  return llvm::any_of(earlier->getUsers(),
+                      [&](Operation *user) { return later->isAncestor(user); });
 }
 
 /// Moves the body of `second` behind that of `first`; both are replaced by their union.
@@ -154,7 +160,9 @@ static ptl::AccumulateOp join(ptl::AccumulateOp first, ptl::AccumulateOp second)
 }
 
 void grad::joinAccumulates(Operation *last) {
-  auto before = [](Operation *op) { return dyn_cast_or_null<ptl::AccumulateOp>(op->getPrevNode()); };
+  auto before = [](Operation *op) {
+    return dyn_cast_or_null<ptl::AccumulateOp>(op->getPrevNode());
+  };
   ptl::AccumulateOp later = before(last);
   while (later) {
     ptl::AccumulateOp earlier = before(later);

@@ -25,8 +25,8 @@ namespace ptlc::grad {
 
 class PieceBody {
 public:
-  /// `body` is the accumulate's block, still empty; its argument is the index of the piece. Totals are
-  /// computed at `outside`, which stands before the accumulate.
+  /// `body` is the accumulate's block, still empty; its argument is the index of the piece. Totals
+  /// are computed at `outside`, which stands before the accumulate.
   PieceBody(const PieceDims &dims, mlir::Block &body, mlir::OpBuilder outside)
       : dims(dims), builder(mlir::OpBuilder::atBlockEnd(&body)), outside(outside), body(body) {}
 
@@ -43,9 +43,11 @@ private:
   bool isShare(mlir::Value original) const { return shares.contains(original); }
   mlir::LogicalResult copyOperation(mlir::Operation &op);
   /// Decides which operands of `op` must be totals; returns whether the result is a share.
-  mlir::FailureOr<bool> arrangeOperands(mlir::Operation &op, llvm::SmallVectorImpl<mlir::Value> &operands);
+  mlir::FailureOr<bool> arrangeOperands(mlir::Operation &op,
+                                        llvm::SmallVectorImpl<mlir::Value> &operands);
   /// Makes operand `index` the total instead of the share.
-  mlir::LogicalResult useTotal(mlir::Operation &op, unsigned index, llvm::SmallVectorImpl<mlir::Value> &operands);
+  mlir::LogicalResult useTotal(mlir::Operation &op, unsigned index,
+                               llvm::SmallVectorImpl<mlir::Value> &operands);
   /// Returns the sum over all pieces of a copied value that depends on data alone.
   mlir::Value totalOf(mlir::Value share);
   mlir::Value divideByPieces(mlir::Value value);
@@ -53,14 +55,14 @@ private:
   const PieceDims &dims;
   mlir::OpBuilder builder, outside;
   mlir::Block &body;
-  mlir::IRMapping mapping;                              ///< from `@loss` to the copy
-  llvm::DenseSet<mlir::Value> shares;                   ///< values of `@loss`
-  llvm::DenseSet<mlir::Value> dataOnly;                 ///< values of `@loss` that don't depend on weights
-  llvm::MapVector<mlir::Value, mlir::Value> totals;     ///< by the copied share
+  mlir::IRMapping mapping;              ///< from `@loss` to the copy
+  llvm::DenseSet<mlir::Value> shares;   ///< values of `@loss`
+  llvm::DenseSet<mlir::Value> dataOnly; ///< values of `@loss` that don't depend on weights
+  llvm::MapVector<mlir::Value, mlir::Value> totals; ///< by the copied share
 };
 
-/// Joins neighbouring accumulates before `last` that don't use each other's results, so that data that
-/// several totals count are read once.
+/// Joins neighbouring accumulates before `last` that don't use each other's results, so that data
+/// that several totals count are read once.
 void joinAccumulates(mlir::Operation *last);
 
 } // namespace ptlc::grad

@@ -9,22 +9,25 @@ using namespace ptlc::grad;
 
 LogicalResult PieceDims::add(Operation *op, StringAttr dim, int64_t size) {
   if (uneven)
-    return op->emitError() << "the batch can't be reshaped into '" << dim.getValue() << "' in micro-batches of different sizes: "
-                           << sizes.lookup(kBatch) << " samples in " << pieces << " pieces";
+    return op->emitError() << "the batch can't be reshaped into '" << dim.getValue()
+                           << "' in micro-batches of different sizes: " << sizes.lookup(kBatch)
+                           << " samples in " << pieces << " pieces";
   if (size % pieces != 0)
-    return op->emitError() << pieces << " micro-batches can't divide '" << dim.getValue() << "', which has " << size
-                           << " elements";
+    return op->emitError() << pieces << " micro-batches can't divide '" << dim.getValue()
+                           << "', which has " << size << " elements";
   sizes[dim.getValue()] = size;
   return success();
 }
 
 LogicalResult PieceDims::addReshape(ptl::ReshapeOp reshape) {
   for (ptl::ArrowAttr arrow : reshape.getArrowRange()) {
-    auto divided = llvm::find_if(arrow.getFrom(), [&](StringAttr dim) { return isDivided(dim.getValue()); });
+    auto divided =
+        llvm::find_if(arrow.getFrom(), [&](StringAttr dim) { return isDivided(dim.getValue()); });
     if (divided == arrow.getFrom().end())
       continue;
     if (divided != arrow.getFrom().begin())
-      return reshape.emitError() << "the batch can't be cut into micro-batches: '" << divided->getValue()
+      return reshape.emitError() << "the batch can't be cut into micro-batches: '"
+                                 << divided->getValue()
                                  << "' isn't the major part of what it is merged into";
     StringAttr major = arrow.getTo().front();
     if (failed(add(reshape, major, ptl::getDimSize(reshape.getResult(), major.getValue()))))
@@ -70,13 +73,15 @@ FailureOr<PieceDims> PieceDims::find(func::FuncOp loss, int64_t pieces) {
 }
 
 bool PieceDims::hasRows(Type type) const {
-  return llvm::any_of(ptl::getDims(type), [&](StringAttr dim) { return isDivided(dim.getValue()); });
+  return llvm::any_of(ptl::getDims(type),
+                      [&](StringAttr dim) { return isDivided(dim.getValue()); });
 }
 
 Type PieceDims::pieceType(Type type) const {
   for (StringAttr dim : ptl::getDims(type))
     if (isDivided(dim.getValue()))
-      type = ptl::replaceDim(type, dim, dim, llvm::divideCeil(sizes.lookup(dim.getValue()), pieces));
+      type =
+          ptl::replaceDim(type, dim, dim, llvm::divideCeil(sizes.lookup(dim.getValue()), pieces));
   return type;
 }
 
@@ -84,6 +89,8 @@ spmd::CutsAttr PieceDims::cutsOf(Type type) const {
   SmallVector<spmd::CutAttr> cuts;
   for (StringAttr dim : ptl::getDims(type))
     if (isDivided(dim.getValue()))
-      cuts.push_back(spmd::CutAttr::get(type.getContext(), dim, sizes.lookup(dim.getValue()), ArrayRef<StringAttr>(), pieces));
-  return cuts.empty() || pieces == 1 ? spmd::CutsAttr() : spmd::CutsAttr::get(type.getContext(), cuts);
+      cuts.push_back(spmd::CutAttr::get(type.getContext(), dim, sizes.lookup(dim.getValue()),
+                                        ArrayRef<StringAttr>(), pieces));
+  return cuts.empty() || pieces == 1 ? spmd::CutsAttr()
+                                     : spmd::CutsAttr::get(type.getContext(), cuts);
 }

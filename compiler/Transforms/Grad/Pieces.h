@@ -33,6 +33,7 @@ public:
   mlir::Type pieceType(mlir::Type type) const;
   /// Returns how the divided dimensions of the global `type` are cut; null if none is.
   spmd::CutsAttr cutsOf(mlir::Type type) const;
+
 private:
   mlir::LogicalResult addReshape(ptl::ReshapeOp reshape);
   mlir::LogicalResult check(mlir::Operation *op) const;

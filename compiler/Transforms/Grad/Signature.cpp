@@ -10,7 +10,8 @@ using namespace ptlc::grad;
 static constexpr llvm::StringLiteral kAdamWStates[] = {"m", "v"};
 static constexpr llvm::StringLiteral kLionStates[] = {"m"};
 static constexpr llvm::StringLiteral kSgdStates[] = {"momentum"};
-static constexpr llvm::StringLiteral kAdamWHypers[] = {"lr", "beta1", "beta2", "eps", "weight_decay"};
+static constexpr llvm::StringLiteral kAdamWHypers[] = {"lr", "beta1", "beta2", "eps",
+                                                       "weight_decay"};
 static constexpr llvm::StringLiteral kLionHypers[] = {"lr", "beta1", "beta2", "weight_decay"};
 static constexpr llvm::StringLiteral kSgdHypers[] = {"lr", "momentum", "dampening", "weight_decay"};
 
@@ -76,7 +77,8 @@ LogicalResult Signature::readOptimizers(ModuleOp module, DictionaryAttr train) {
     return module.emitOpError("'ptl.train' has no optimizers");
   for (auto settings : list.getAsRange<DictionaryAttr>()) {
     auto name = settings.getAs<StringAttr>("kind");
-    std::optional<ptl::OptimizerKind> kind = ptl::symbolizeOptimizerKind(name ? name.getValue() : "");
+    std::optional<ptl::OptimizerKind> kind =
+        ptl::symbolizeOptimizerKind(name ? name.getValue() : "");
     auto paths = settings.getAs<ArrayAttr>("weights");
     if (!kind || !paths)
       return module.emitOpError("an optimizer of 'ptl.train' needs a kind and weights");
@@ -84,7 +86,8 @@ LogicalResult Signature::readOptimizers(ModuleOp module, DictionaryAttr train) {
     for (StringRef path : paths.getAsValueRange<StringAttr>()) {
       auto weight = byPath.find(path);
       if (weight == byPath.end())
-        return module.emitOpError() << "an optimizer updates '" << path << "', which '@loss' doesn't take";
+        return module.emitOpError()
+               << "an optimizer updates '" << path << "', which '@loss' doesn't take";
       if (!weights[weight->second].frozen)
         optimizer.weights.push_back(weight->second);
     }

@@ -19,7 +19,7 @@ struct Weight {
 /// One optimizer of the train block with the weights that it updates.
 struct Optimizer {
   ptl::OptimizerKind kind;
-  mlir::DictionaryAttr settings; ///< numbers by name: lr, beta1, ..
+  mlir::DictionaryAttr settings;       ///< numbers by name: lr, beta1, ..
   llvm::SmallVector<unsigned> weights; ///< indices into `Signature::weights`
   /// Names of the states of each weight, in the order of ptl.optimize.
   llvm::ArrayRef<llvm::StringLiteral> states() const;

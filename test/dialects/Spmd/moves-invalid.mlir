@@ -1,0 +1,118 @@
+// RUN: ptl-opt %s --split-input-file --verify-diagnostics
+
+// One case per constraint: @op_cN breaks (CN).
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @all_to_all_c1(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{needs at least one axis}}
+  %y = spmd.all_to_all %x from seq to heads over @mesh [] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x3xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @all_to_all_c2(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{mesh 'mesh' has no axis 'pp'}}
+  %y = spmd.all_to_all %x from seq to heads over @mesh [pp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x3xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @all_to_all_c3(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{6 elements along 'heads' make shards of 3}}
+  %y = spmd.all_to_all %x from seq to heads over @mesh [tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x4xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @all_to_all_c3_same(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{needs two different dimensions}}
+  %y = spmd.all_to_all %x from seq to seq over @mesh [tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x3xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @all_to_all_c3_dim(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{there is no dimension 'depth' in [seq, heads]}}
+  %y = spmd.all_to_all %x from seq to depth over @mesh [tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x3xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @all_to_all_c3_result(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{there is no dimension 'seq' in the result}}
+  %y = spmd.all_to_all %x from seq to heads over @mesh [tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x3xf32, #ptl.dims<[key, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @keep_c1(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{needs at least one axis}}
+  %y = spmd.keep %x over @mesh [] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @keep_c2(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{mesh 'mesh' has no axis 'pp'}}
+  %y = spmd.keep %x over @mesh [pp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @keep_c3(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{the result must have the operand's type}}
+  %y = spmd.keep %x over @mesh [dp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @mask_c1(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{the result must have the operand's type}}
+  %y = spmd.mask %x fill 0 cuts <[seq global 7 axes [dp]]> on @mesh : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @mask_c2(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{needs at least one cut dimension}}
+  %y = spmd.mask %x fill 0 cuts <[]> on @mesh : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @mask_c2_dim(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{there is no dimension 'batch' in [seq, heads]}}
+  %y = spmd.mask %x fill 0 cuts <[batch global 7 axes [dp]]> on @mesh : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @mask_c3(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{mesh 'mesh' has no axis 'pp'}}
+  %y = spmd.mask %x fill 0 cuts <[seq global 7 axes [pp]]> on @mesh : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
