@@ -83,7 +83,8 @@ static bool intersects(llvm::ArrayRef<DimId> a, llvm::ArrayRef<DimId> b) {
 }
 
 static bool sameSet(llvm::ArrayRef<DimId> a, llvm::ArrayRef<DimId> b) {
-  return a.size() == b.size() && llvm::all_of(a, [&](DimId dim) { return llvm::is_contained(b, dim); });
+  return a.size() == b.size() &&
+         llvm::all_of(a, [&](DimId dim) { return llvm::is_contained(b, dim); });
 }
 
 std::optional<RowPlan> RowPlan::create(const Graph &graph, std::string &error) {
@@ -202,7 +203,8 @@ std::string RowPlan::addOutput(unsigned index) {
   if (!overRows) {
     for (DimId dim : graph.iterate)
       if (!llvm::is_contained(output.dims, dim) && graph.dims[dim].size > 1)
-        return "a result lacks dimension '" + graph.dims[dim].name + "' of the rows, and isn't a sum over it";
+        return "a result lacks dimension '" + graph.dims[dim].name +
+               "' of the rows, and isn't a sum over it";
     if (std::string error = visit(node); !error.empty())
       return error;
     add(depthOf(node), graph.inner(output.dims), {Action::Store, node, index});
@@ -216,7 +218,8 @@ std::string RowPlan::addOutput(unsigned index) {
   for (Node *operand : node->operands)
     depth = std::max(depth, depthOf(operand));
   bool scatter = node->kind == NodeKind::ScatterAdd;
-  add(depth, graph.inner(node->operandDims), {scatter ? Action::Scatter : Action::AddRow, node, index});
+  add(depth, graph.inner(node->operandDims),
+      {scatter ? Action::Scatter : Action::AddRow, node, index});
   return "";
 }
 
@@ -224,63 +227,73 @@ bool RowPlan::isMaterialised(const Node *node) const {
   return isReduction(*node) || scratch_.count(node);
 }
 
-void RowPlan::forEachNeeded(unsigned loop, llvm::function_ref<void(Node *, bool)> f) const {
+void RowPlan::forEachNeeded(unsigned loop, llvm::function_ref<void(Node *, Access)> f) const {
   llvm::DenseSet<std::pair<Node *, unsigned>> seen;
-  llvm::SmallVector<std::pair<Node *, bool>> stack;
+  llvm::SmallVector<std::pair<Node *, Access>> stack;
   for (const Action &action : loops_[loop].actions) {
     if (action.kind == Action::Store || action.kind == Action::Keep) {
-      stack.push_back({action.node, false});
+      stack.push_back({action.node, InPlace});
       continue;
     }
-    // TopK reads its operand at indices of loops of their own; so does what scatter_add starts from.
-    bool moved = action.kind == Action::Select;
+    // TopK reads its operand at indices of loops of its own; what scatter_add starts from is read
+    // elsewhere.
+    Access access = action.kind == Action::Select ? Moved : InPlace;
     for (auto [i, operand] : llvm::enumerate(action.node->operands))
-      stack.push_back({operand, moved || (action.kind == Action::Scatter && i == 2)});
+      stack.push_back({operand, action.kind == Action::Scatter && i == 2 ? OtherRow : access});
   }
   while (!stack.empty()) {
-    auto [node, moved] = stack.pop_back_val();
-    if (!seen.insert({node, moved}).second)
+    auto [node, access] = stack.pop_back_val();
+    if (!seen.insert({node, access}).second)
       continue;
-    f(node, moved);
+    f(node, access);
     if (isReduction(*node) || (scratch_.count(node) && madeIn(node) != loop))
       continue;
-    for (auto [i, operand] : llvm::enumerate(node->operands))
-      stack.push_back({operand, moved || !movedDims(*node, i).empty()});
+    for (auto [i, operand] : llvm::enumerate(node->operands)) {
+      DimList moved = movedDims(*node, i);
+      Access own = moved.empty() ? InPlace : intersects(moved, graph.iterate) ? OtherRow : Moved;
+      stack.push_back({operand, std::max(access, own)});
+    }
   }
 }
 
-/// A dear value that several loops need is stored by the first and loaded by the others.
+/// A dear value is stored by its first loop and loaded by the others; one that lacks dimensions of
+/// the loop (a rotation's angle, the same for all heads) is computed before it.
 void RowPlan::keepDearValues() {
   for (const std::unique_ptr<Node> &owned : llvm::reverse(graph.nodes)) {
     Node *node = owned.get();
     DimList inner = graph.inner(node->dims);
-    int64_t bytes = graph.volume(inner) * byteSize(node->elem);
+    int64_t volume = graph.volume(inner), bytes = volume * byteSize(node->elem);
     if (!isDear(*node) || inner.empty() || scratchBytes + bytes > kScratchLimit)
       continue;
     llvm::SmallVector<unsigned> users;
-    bool allInPlace = true;
+    Access access = InPlace;
+    int64_t evaluations = 0;
     for (unsigned i = 0; i < loops_.size(); ++i) {
       bool needed = false;
-      forEachNeeded(i, [&](Node *other, bool moved) {
-        needed |= other == node;
-        allInPlace &= other != node || !moved;
+      forEachNeeded(i, [&](Node *other, Access how) {
+        if (other != node)
+          return;
+        needed = true;
+        access = std::max(access, how);
       });
-      if (needed)
-        users.push_back(i);
+      if (!needed)
+        continue;
+      users.push_back(i);
+      evaluations += graph.volume(loops_[i].dims);
     }
     // Rows of other indices are not at hand.
-    if (users.size() > 1 && allInPlace)
-      keep(node, users.front());
+    if (access != OtherRow && (users.size() > 1 || evaluations >= 2 * volume))
+      keep(node, users.front(), access == Moved);
   }
 }
 
-void RowPlan::keep(Node *node, unsigned firstLoop) {
+void RowPlan::keep(Node *node, unsigned firstLoop, bool before) {
   DimList inner = graph.inner(node->dims);
   scratch_[node] = {inner};
   scratchNodes_.push_back(node);
   scratchBytes += graph.volume(inner) * byteSize(node->elem);
   Loop &first = loops_[firstLoop];
-  if (sameSet(first.dims, inner))
+  if (!before && sameSet(first.dims, inner))
     return (void)first.actions.insert(first.actions.begin(), {Action::Keep, node});
   loops_.insert(loops_.begin() + firstLoop, {first.depth, inner, {{Action::Keep, node}}});
 }
@@ -293,22 +306,25 @@ bool RowPlan::mayOverwrite(unsigned argument, unsigned output) const {
   std::optional<unsigned> store;
   for (unsigned i = 0; i < loops_.size(); ++i)
     for (const Action &action : loops_[i].actions)
-      if (action.output == output && (action.kind == Action::Store || action.kind == Action::Scatter))
+      if (action.output == output &&
+          (action.kind == Action::Store || action.kind == Action::Scatter))
         store = i;
   if (!store)
     return false;
   bool scatter = result.node->kind == NodeKind::ScatterAdd;
-  if (scatter && !(result.node->operands.size() > 2 && result.node->operands[2]->kind == NodeKind::Input &&
-                   result.node->operands[2]->argument == argument))
+  if (scatter &&
+      !(result.node->operands.size() > 2 && result.node->operands[2]->kind == NodeKind::Input &&
+        result.node->operands[2]->argument == argument))
     return false;
   bool allowed = true;
   for (unsigned i = 0; i < loops_.size(); ++i)
-    forEachNeeded(i, [&](Node *node, bool moved) {
+    forEachNeeded(i, [&](Node *node, Access access) {
       if (node->kind != NodeKind::Input || node->argument != argument)
         return;
-      if (scatter ? node != result.node->operands[2] : (moved || i > *store))
+      if (scatter ? node != result.node->operands[2] : (access != InPlace || i > *store))
         allowed = false;
-      // Two loops over one row may visit a dimension in another order; only the storing one is known.
+      // Two loops over one row may visit a dimension in another order; only the storing one is
+      // known.
       if (!scatter && i == *store && !sameSet(graph.inner(node->dims), loops_[i].dims))
         allowed = false;
     });

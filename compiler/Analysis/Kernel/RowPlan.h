@@ -72,12 +72,14 @@ private:
   std::string addReduction(Node *node);
   std::string checkRows(const Node *node, DimList moved, unsigned budget) const;
   void keepDearValues();
-  void keep(Node *node, unsigned firstLoop);
+  void keep(Node *node, unsigned firstLoop, bool before);
   void add(unsigned depth, DimList dims, Action action);
   unsigned depthOf(const Node *node);
   std::string visit(Node *node);
-  /// Calls `f(node, moved)` for what loop `loop` evaluates; `moved`: at other indices than the loop's.
-  void forEachNeeded(unsigned loop, llvm::function_ref<void(Node *, bool moved)> f) const;
+  /// At which indices a loop evaluates a value: its own, others of the row, those of another row.
+  enum Access : unsigned { InPlace, Moved, OtherRow };
+  /// Calls `f` for what loop `loop` evaluates.
+  void forEachNeeded(unsigned loop, llvm::function_ref<void(Node *, Access)> f) const;
   bool isMaterialised(const Node *node) const;
 
   const Graph &graph;

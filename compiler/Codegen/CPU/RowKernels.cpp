@@ -4,6 +4,7 @@
 #include "compiler/Codegen/CPU/RowKernels.h"
 
 #include "compiler/Analysis/Kernel/BuildGraph.h"
+#include "compiler/Analysis/Kernel/Collapse.h"
 #include "compiler/Analysis/Kernel/OptimizerGraph.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -32,16 +33,13 @@ static unsigned slotOf(std::vector<Place> &buffers, const Place &place) {
   return buffers.size() - 1;
 }
 
-FailureOr<KernelCall> RowKernels::emit(const kernel::Graph &graph, std::vector<Place> operands,
-                                       std::vector<Place> results, std::vector<bool> accumulates, Operation *op) {
-  std::string error;
-  std::optional<kernel::RowPlan> plan = kernel::RowPlan::create(graph, error);
-  if (!plan)
-    return op->emitError("can't generate a kernel: ") << error, failure();
+FailureOr<KernelCall> RowKernels::emit(kernel::Graph graph, std::vector<Place> operands,
+                                       std::vector<Place> results, std::vector<bool> accumulates,
+                                       Operation *op) {
   KernelCall call;
   kernel::Binding binding;
-  auto bind = [&](ArrayRef<kernel::DimId> dims, const Place &place, std::vector<kernel::Strides> &strides,
-                  std::vector<unsigned> &slots) {
+  auto bind = [&](ArrayRef<kernel::DimId> dims, const Place &place,
+                  std::vector<kernel::Strides> &strides, std::vector<unsigned> &slots) {
     std::optional<kernel::Strides> found = kernel::stridesOf(sizes(graph, dims), place.layout);
     if (!found)
       return false;
@@ -58,6 +56,11 @@ FailureOr<KernelCall> RowKernels::emit(const kernel::Graph &graph, std::vector<P
     return op->emitError("a buffer does not have the shape of its value"), failure();
   binding.slots = call.buffers.size();
   binding.accumulates = std::move(accumulates);
+  kernel::collapseDims(graph, binding.arguments, binding.outputs);
+  std::string error;
+  std::optional<kernel::RowPlan> plan = kernel::RowPlan::create(graph, error);
+  if (!plan)
+    return op->emitError("can't generate a kernel: ") << error, failure();
 
   std::string &name = names[graph.key() + binding.key()];
   if (name.empty()) {
@@ -69,7 +72,9 @@ FailureOr<KernelCall> RowKernels::emit(const kernel::Graph &graph, std::vector<P
   int64_t elements = 1;
   for (const kernel::Loop &loop : plan->loops())
     elements = std::max(elements, graph.volume(loop.dims));
-  call.grain = plan->sequential() ? call.rows : std::max<int64_t>(1, llvm::divideCeil(kGrainElements, elements));
+  call.grain = plan->sequential()
+                   ? call.rows
+                   : std::max<int64_t>(1, llvm::divideCeil(kGrainElements, elements));
   call.scalars = graph.scalars;
   call.accumulates = binding.accumulatesAny();
   return call;
@@ -87,7 +92,8 @@ FailureOr<KernelCall> RowKernels::call(rt::KernelOp kernel) {
   std::vector<bool> accumulates(results.size(), false);
   if (auto flags = kernel->getAttrOfType<DenseBoolArrayAttr>("rt.accumulate"))
     accumulates.assign(flags.asArrayRef().begin(), flags.asArrayRef().end());
-  return emit(*graph, std::move(operands), std::move(results), std::move(accumulates), kernel);
+  return emit(std::move(*graph), std::move(operands), std::move(results), std::move(accumulates),
+              kernel);
 }
 
 FailureOr<std::vector<KernelCall>> RowKernels::callFlat(rt::KernelOp kernel) {
@@ -95,12 +101,15 @@ FailureOr<std::vector<KernelCall>> RowKernels::callFlat(rt::KernelOp kernel) {
   if (optimizers.empty())
     return kernel.emitOpError("of kind flat holds no optimizer"), failure();
   ptl::OptimizeOp optimize = *optimizers.begin();
-  auto placeOf = [&](Value inner) { return places.of(kernel.getInputs()[cast<BlockArgument>(inner).getArgNumber()]); };
+  auto placeOf = [&](Value inner) {
+    return places.of(kernel.getInputs()[cast<BlockArgument>(inner).getArgNumber()]);
+  };
   auto bucket = kernel->getAttrOfType<IntegerAttr>("rt.bucket");
   unsigned weights = optimize.getWeights().size();
   std::vector<KernelCall> calls;
   for (unsigned i = 0; i < (bucket ? 1 : weights); ++i) {
-    std::vector<Place> operands = {placeOf(optimize.getWeights()[i]), placeOf(optimize.getGrads()[i])};
+    std::vector<Place> operands = {placeOf(optimize.getWeights()[i]),
+                                   placeOf(optimize.getGrads()[i])};
     for (unsigned state = 0; state < optimize.getStatesPerWeight(); ++state)
       operands.push_back(placeOf(optimize.getStates()[state * weights + i]));
     kernel::MatrixLayout layout = operands.front().layout;
@@ -117,7 +126,7 @@ FailureOr<std::vector<KernelCall>> RowKernels::callFlat(rt::KernelOp kernel) {
     std::vector<Place> results = {operands[0]};
     results.insert(results.end(), operands.begin() + 2, operands.begin() + tensors);
     std::vector<bool> accumulates(results.size(), false);
-    auto call = emit(graph, operands, results, accumulates, kernel);
+    auto call = emit(std::move(graph), operands, results, accumulates, kernel);
     if (failed(call))
       return failure();
     calls.push_back(*call);

@@ -36,8 +36,9 @@ public:
   unsigned count() const { return names.size(); }
 
 private:
-  mlir::FailureOr<KernelCall> emit(const kernel::Graph &graph, std::vector<Place> operands, std::vector<Place> results,
-                                   std::vector<bool> accumulates, mlir::Operation *op);
+  mlir::FailureOr<KernelCall> emit(kernel::Graph graph, std::vector<Place> operands,
+                                   std::vector<Place> results, std::vector<bool> accumulates,
+                                   mlir::Operation *op);
 
   mlir::ModuleOp target;
   const Places &places;

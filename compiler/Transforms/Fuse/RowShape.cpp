@@ -15,18 +15,32 @@ using namespace ptlc;
 
 static SmallVector<StringAttr> without(ArrayRef<StringAttr> dims, ArrayRef<StringAttr> removed) {
   SmallVector<StringAttr> result;
-  llvm::copy_if(dims, std::back_inserter(result), [&](StringAttr dim) { return !llvm::is_contained(removed, dim); });
+  llvm::copy_if(dims, std::back_inserter(result),
+                [&](StringAttr dim) { return !llvm::is_contained(removed, dim); });
   return result;
 }
 
-static SmallVector<StringAttr> leading(Value value) { return SmallVector<StringAttr>(kernel::leadingDims(value.getType())); }
+static SmallVector<StringAttr> leading(Value value) {
+  return SmallVector<StringAttr>(kernel::leadingDims(value.getType()));
+}
+
+/// All but the last dimension, or, of tensors with heads, all but those two: short rows cost more
+/// than their elements.
+static SmallVector<StringAttr> rowsOf(Value value) {
+  constexpr int64_t kShort = 128;
+  auto type = cast<RankedTensorType>(value.getType());
+  bool isShort = type.getRank() >= 4 && type.getShape().back() < kShort;
+  return SmallVector<StringAttr>(kernel::leadingDims(type, isShort ? 2 : 1));
+}
 
 /// A fold over trailing dimensions runs within a row; others add rows to their result.
 static SmallVector<StringAttr> iterateReduce(ptl::ReduceOp op) {
   ArrayRef<StringAttr> dims = ptl::getDims(op.getX()), over = op.getOver().getNames();
-  bool trailing = llvm::all_of(dims.take_back(over.size()), [&](StringAttr dim) { return llvm::is_contained(over, dim); });
-  if (trailing)
+  auto folded = [&](StringAttr dim) { return llvm::is_contained(over, dim); };
+  if (llvm::all_of(dims.take_back(over.size()), folded))
     return without(dims, over);
+  if (llvm::all_of(dims.take_front(over.size()), folded))
+    return SmallVector<StringAttr>(dims.take_front(over.size()));
   return leading(op.getX());
 }
 
@@ -37,7 +51,9 @@ SmallVector<StringAttr> fuse::iterateAlone(Operation *op) {
         ArrayRef<StringAttr> dims = ptl::getDims(dot.getResult());
         return SmallVector<StringAttr>(dims.drop_back(dims.size() > 1));
       })
-      .Case([](ptl::TopKOp select) { return without(ptl::getDims(select.getX()), select.getFromAttr()); })
+      .Case([](ptl::TopKOp select) {
+        return without(ptl::getDims(select.getX()), select.getFromAttr());
+      })
       .Case([](ptl::ScatterAddOp scatter) {
         // The ids are of a row.
         SmallVector<StringAttr> rows = leading(scatter.getUpdates());
@@ -46,16 +62,17 @@ SmallVector<StringAttr> fuse::iterateAlone(Operation *op) {
             rows.push_back(dim);
         return rows;
       })
-      .Case<ptl::ArgmaxOp, ptl::SoftmaxOp, ptl::SoftmaxGradOp, ptl::LogSoftmaxOp, ptl::LogSoftmaxGradOp,
-            ptl::LayerNormOp, ptl::LayerNormGradOp, ptl::RmsNormOp, ptl::RmsNormGradOp, ptl::CrossEntropyOp,
-            ptl::CrossEntropyGradOp, ptl::RopeOp>([](auto composite) {
-        Value widest = composite->getOperand(0);
-        for (Value operand : composite->getOperands())
-          if (ptl::hasDim(operand, composite.getOver()))
-            widest = operand;
-        return without(ptl::getDims(widest), composite.getOverAttr());
-      })
-      .Default([](Operation *other) { return leading(other->getResult(0)); });
+      .Case<ptl::ArgmaxOp, ptl::SoftmaxOp, ptl::SoftmaxGradOp, ptl::LogSoftmaxOp,
+            ptl::LogSoftmaxGradOp, ptl::LayerNormOp, ptl::LayerNormGradOp, ptl::RmsNormOp,
+            ptl::RmsNormGradOp, ptl::CrossEntropyOp, ptl::CrossEntropyGradOp, ptl::RopeOp>(
+          [](auto composite) {
+            Value widest = composite->getOperand(0);
+            for (Value operand : composite->getOperands())
+              if (ptl::hasDim(operand, composite.getOver()))
+                widest = operand;
+            return without(ptl::getDims(widest), composite.getOverAttr());
+          })
+      .Default([](Operation *other) { return rowsOf(other->getResult(0)); });
 }
 
 static kernel::DotOperand packed(Value value) {

@@ -11,8 +11,8 @@
 func.func @step(%w: tensor<20x6xf32, #fo> {ptl.role = "weight", ptl.path = "w"}, %c: tensor<6xf32, #o> {ptl.role = "weight", ptl.path = "c"},
                 %mw: tensor<20x6xf32, #fo> {ptl.role = "state", ptl.path = "w#momentum"}, %mc: tensor<6xf32, #o> {ptl.role = "state", ptl.path = "c#momentum"},
                 %x: tensor<8x20xf32, #bf> {ptl.role = "data", ptl.path = "x"}, %step: tensor<i64> {ptl.role = "step"},
-                %lr: tensor<f32> {ptl.role = "hyper", ptl.path = "lr"}, %mu: tensor<f32> {ptl.role = "hyper", ptl.path = "opt0.momentum"},
-                %damp: tensor<f32> {ptl.role = "hyper", ptl.path = "opt0.dampening"}, %wd: tensor<f32> {ptl.role = "hyper", ptl.path = "opt0.weight_decay"})
+                %lr: tensor<f32> {ptl.role = "hyper", ptl.path = "lr", run.value = [0.1]}, %mu: tensor<f32> {ptl.role = "hyper", ptl.path = "opt0.momentum", run.value = [0.9]},
+                %damp: tensor<f32> {ptl.role = "hyper", ptl.path = "opt0.dampening", run.value = [0.2]}, %wd: tensor<f32> {ptl.role = "hyper", ptl.path = "opt0.weight_decay", run.value = [0.01]})
     -> (tensor<20x6xf32, #fo> {ptl.role = "weight", ptl.path = "w"}, tensor<6xf32, #o> {ptl.role = "weight", ptl.path = "c"},
         tensor<20x6xf32, #fo> {ptl.role = "state", ptl.path = "w#momentum"}, tensor<6xf32, #o> {ptl.role = "state", ptl.path = "c#momentum"}, tensor<f32> {ptl.role = "loss"}) {
   %loss, %gw, %gc = ptl.accumulate pieces 2 (%k) -> tensor<f32>, tensor<20x6xf32, #fo>, tensor<6xf32, #o> {
