@@ -214,7 +214,7 @@ Status Job::allocate() {
   WaitPolicy policy;
   policy.timeoutMs = *timeout * 1000;
   bool hasCores = count * threadsPerRank() <= static_cast<int>(std::thread::hardware_concurrency());
-  policy.spin = *spin >= 0 ? *spin : hasCores ? 20'000 : 50;
+  policy.spin = *spin >= 0 ? *spin : hasCores ? 3000 : 50;
   world = std::make_unique<LocalWorld>(description.mesh, description.collectives, policy);
   for (int rank = 0; rank < count; ++rank) {
     auto state = std::make_unique<RankState>();

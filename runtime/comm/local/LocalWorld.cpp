@@ -19,7 +19,10 @@ public:
   int rank() const override { return self; }
   int ranks() const override { return static_cast<int>(world.arenas.size()); }
   Status run(int index) override;
-  Status barrier() override { return finish(world.everyone.wait(), "the end of a step"); }
+  Status barrier() override {
+    WaitResult result = world.everyone.wait();
+    return result == WaitResult::Done ? Status::ok() : explain(result, "a barrier");
+  }
   Expected<int64_t> agree(int64_t value) override;
   void abort() override { world.abort(); }
   std::span<const Traffic> traffic() const override { return counters; }
@@ -33,12 +36,13 @@ private:
   };
   Status wait(int index);
   Status checkOthers(int index) const;
-  Status finish(WaitResult result, const std::string &where) const;
+  Status explain(WaitResult result, const std::string &where) const;
 
   LocalWorld &world;
   int self;
   std::vector<Seat> seats;
   std::vector<Traffic> counters;
+  uint64_t agreements = 0;
 };
 
 LocalWorld::LocalWorld(const Mesh &mesh, std::span<const Collective> collectives,
@@ -81,9 +85,7 @@ LocalCommunicator::LocalCommunicator(LocalWorld &world, int rank)
   }
 }
 
-Status LocalCommunicator::finish(WaitResult result, const std::string &where) const {
-  if (result == WaitResult::Done)
-    return Status::ok();
+Status LocalCommunicator::explain(WaitResult result, const std::string &where) const {
   if (result == WaitResult::Aborted)
     return failure("another rank failed");
   std::string others;
@@ -111,7 +113,7 @@ Status LocalCommunicator::wait(int index) {
   WaitResult result = seats[index].barrier->wait();
   if (result == WaitResult::Done)
     return Status::ok();
-  return finish(result, world.collectives[index].describe(world.mesh));
+  return explain(result, world.collectives[index].describe(world.mesh));
 }
 
 Status LocalCommunicator::run(int index) {
@@ -149,13 +151,13 @@ Status LocalCommunicator::run(int index) {
 Expected<int64_t> LocalCommunicator::agree(int64_t value) {
   if (ranks() == 1)
     return value;
+  // Two places in turns: one is written again only after a barrier that all who read it have
+  // passed.
+  std::atomic<int64_t> &place = world.agreed[agreements++ % 2];
   if (self == 0)
-    world.agreed.store(value, std::memory_order_relaxed);
+    place.store(value, std::memory_order_relaxed);
   PTLRT_TRY(barrier());
-  int64_t result = world.agreed.load(std::memory_order_relaxed);
-  // Nobody may overwrite it before all have read it.
-  PTLRT_TRY(barrier());
-  return result;
+  return place.load(std::memory_order_relaxed);
 }
 
 } // namespace ptlrt

@@ -44,7 +44,7 @@ private:
   std::map<std::vector<int>, std::unique_ptr<Barrier>> barriers;
   /// The collective that each rank is in, or -1: for messages, and to find ranks that disagree.
   std::unique_ptr<std::atomic<int>[]> current;
-  std::atomic<int64_t> agreed{0};
+  std::atomic<int64_t> agreed[2] = {};
 };
 
 } // namespace ptlrt

@@ -1,16 +1,16 @@
-/*===- ptlrt.h - The C interface between compiled programs and the runtime -----===*
- * SPDX-License-Identifier: Apache-2.0
- *
- * A compiled `.ptl` program is one object file that defines the symbol
- * `ptlrt_program`. The runtime library owns `main`, the memory and the step loop;
- * it calls the program's stage functions, and these call back the functions
- * declared here. Nothing else is shared: no C++ type crosses this border.
- *
- * All tensors are row-major in the order of their declared type, folded to a
- * matrix of `rows` x `cols` whose rows start every `stride` elements; element
- * (r, c) lies at `offset + size * (r * stride + c)` bytes in the arena of a rank.
- * runtime/doc/ABI.md holds the schema of the metadata.
- *===----------------------------------------------------------------------===*/
+//===- ptlrt.h - The C interface between compiled programs and the runtime -----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A compiled `.ptl` program is one object file that defines the symbol
+// `ptlrt_program`. The runtime library owns `main`, the memory and the step loop;
+// it calls the program's stage functions, and these call back the functions
+// declared here. Nothing else is shared: no C++ type crosses this border.
+//
+// All tensors are row-major in the order of their declared type, folded to a
+// matrix of `rows` x `cols` whose rows start every `stride` elements; element
+// (r, c) lies at `offset + size * (r * stride + c)` bytes in the arena of a rank.
+// runtime/doc/ABI.md holds the schema of the metadata.
+//===----------------------------------------------------------------------===//
 #ifndef PTLRT_PTLRT_H
 #define PTLRT_PTLRT_H
 

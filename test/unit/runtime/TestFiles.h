@@ -3,8 +3,8 @@
 //
 // A folder of its own for each test, removed at its end.
 //===----------------------------------------------------------------------===//
-#ifndef PTLRT_TEST_UNIT_RUNTIME_TESTFILES_H
-#define PTLRT_TEST_UNIT_RUNTIME_TESTFILES_H
+#ifndef PTLC_TEST_UNIT_RUNTIME_TESTFILES_H
+#define PTLC_TEST_UNIT_RUNTIME_TESTFILES_H
 
 #include <cstdint>
 #include <cstring>
@@ -71,4 +71,4 @@ inline std::string tokenBytes(const std::vector<uint16_t> &ids) {
 
 } // namespace ptlrt::test
 
-#endif // PTLRT_TEST_UNIT_RUNTIME_TESTFILES_H
+#endif // PTLC_TEST_UNIT_RUNTIME_TESTFILES_H

@@ -3,8 +3,8 @@
 //
 // Runs a piece of code on every rank of a mesh.
 //===----------------------------------------------------------------------===//
-#ifndef PTLRT_TEST_UNIT_RUNTIME_COMM_LOCALRANKS_H
-#define PTLRT_TEST_UNIT_RUNTIME_COMM_LOCALRANKS_H
+#ifndef PTLC_TEST_UNIT_RUNTIME_COMM_LOCALRANKS_H
+#define PTLC_TEST_UNIT_RUNTIME_COMM_LOCALRANKS_H
 
 #include "runtime/comm/local/LocalWorld.h"
 #include <random>
@@ -41,4 +41,4 @@ inline std::vector<Floats> randomFloats(int ranks, int64_t size) {
 
 } // namespace ptlrt::test
 
-#endif // PTLRT_TEST_UNIT_RUNTIME_COMM_LOCALRANKS_H
+#endif // PTLC_TEST_UNIT_RUNTIME_COMM_LOCALRANKS_H

@@ -62,6 +62,8 @@ static void addRows(ptlrt_rank *rank, void *arena, int64_t micro, int64_t microb
 }
 
 static void count(ptlrt_rank *rank, void *arena, int64_t) {
+  if (current->onStep)
+    current->onStep(*rank);
   Buffers buffers(arena);
   *buffers.at(kDivisor) = static_cast<float>(rank->valid);
   *buffers.at(kLoss) = *buffers.at(kMae) = *buffers.at(kFakeGradB) = 0;

@@ -6,10 +6,11 @@
 // runtime offers to compiled ones. The same metadata and functions that the
 // compiler would make, data parallel over `dp`.
 //===----------------------------------------------------------------------===//
-#ifndef PTLRT_TEST_UNIT_RUNTIME_EXEC_FAKEPROGRAM_H
-#define PTLRT_TEST_UNIT_RUNTIME_EXEC_FAKEPROGRAM_H
+#ifndef PTLC_TEST_UNIT_RUNTIME_EXEC_FAKEPROGRAM_H
+#define PTLC_TEST_UNIT_RUNTIME_EXEC_FAKEPROGRAM_H
 
 #include "ptlrt/ptlrt.h"
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct FakeOptions {
   std::string tail = "drop";
   bool shuffle = false;
   std::string folder; ///< of x.npy, y.npy, k.npy
+  /// Called by each rank when a step begins, if set.
+  std::function<void(const ptlrt_rank &)> onStep;
 };
 
 /// Owns what a program's descriptor points at. One may exist at a time: its stage functions find
@@ -47,4 +50,4 @@ inline constexpr int64_t kFakeW = 0, kFakeB = 64, kFakeGradW = 128, kFakeGradB =
 
 } // namespace ptlrt::test
 
-#endif // PTLRT_TEST_UNIT_RUNTIME_EXEC_FAKEPROGRAM_H
+#endif // PTLC_TEST_UNIT_RUNTIME_EXEC_FAKEPROGRAM_H

@@ -3,8 +3,8 @@
 //
 // Data of thirty samples, a way to run a command line and to read what it wrote.
 //===----------------------------------------------------------------------===//
-#ifndef PTLRT_TEST_UNIT_RUNTIME_EXEC_TRAININGFIXTURE_H
-#define PTLRT_TEST_UNIT_RUNTIME_EXEC_TRAININGFIXTURE_H
+#ifndef PTLC_TEST_UNIT_RUNTIME_EXEC_TRAININGFIXTURE_H
+#define PTLC_TEST_UNIT_RUNTIME_EXEC_TRAININGFIXTURE_H
 
 #include "runtime/data/Safetensors.h"
 #include "runtime/main/RunMain.h"
@@ -76,4 +76,4 @@ protected:
 
 } // namespace ptlrt::test
 
-#endif // PTLRT_TEST_UNIT_RUNTIME_EXEC_TRAININGFIXTURE_H
+#endif // PTLC_TEST_UNIT_RUNTIME_EXEC_TRAININGFIXTURE_H
