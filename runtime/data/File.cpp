@@ -114,6 +114,15 @@ Status OutputFile::commit() {
   return syncFolder(folderOf(path));
 }
 
+Status checkWritable(const std::string &path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    return failure("can't write '{}': {}", path, errorText(EISDIR));
+  if (::access(folderOf(path).c_str(), W_OK | X_OK) != 0)
+    return failure("can't write '{}': {}", path, errorText(errno));
+  return Status::ok();
+}
+
 Status syncFolder(const std::string &path) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)

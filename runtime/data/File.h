@@ -52,6 +52,8 @@ private:
   int descriptor = -1;
 };
 
+/// Fails if a file at `path` surely can't be created: to tell before hours of work, not after.
+Status checkWritable(const std::string &path);
 /// Makes the names in folder `path` durable.
 Status syncFolder(const std::string &path);
 /// The folder that holds `path`; "." for a bare name.

@@ -86,6 +86,10 @@ void Training::announce() {
 }
 
 Status Training::prepare() {
+  const Options &wishes = job.options();
+  for (const std::string &path : {wishes.save, wishes.saveGradients, wishes.trace, wishes.report})
+    if (!path.empty())
+      PTLRT_TRY(checkWritable(path));
   PTLRT_TRY(openSources());
   if (job.resumed()) {
     const RunState &run = job.resumed()->run;
@@ -100,7 +104,7 @@ Status Training::prepare() {
   announce();
   PTLRT_TRY(job.allocate());
   for (const std::unique_ptr<RankState> &state : job.ranks())
-    state->trace.isOn = !job.options().trace.empty();
+    state->trace.isOn = !wishes.trace.empty();
   return Status::ok();
 }
 
