@@ -104,11 +104,20 @@ def compare_run(check, case, run, log, saved):
     check.at_most("final weights", [numpy.abs(saved[name] - expected[name]).max() for name in sorted(expected)], WEIGHT)
 
 
-def compare_gradients(check, case, saved):
-    before = read_safetensors(case / "init.safetensors")
-    for name, expected in sorted(read_safetensors(case / "grad0.safetensors").items()):
-        gradient = (before[name].astype("f8") - saved[name].astype("f8")) / RATE
-        check.at_most(f"gradient of {name}", numpy.abs(gradient - expected).max() / numpy.abs(expected).max(), GRADIENT)
+def gradient_error(found, expected, largest):
+    """Relative to the tensor's largest element. The bias of attention's keys has gradient zero (a softmax doesn't see it); what a
+    run records there is rounding, which may be up to a tenth of the limit times the largest gradient of all."""
+    scale = numpy.abs(expected).max()
+    if scale < 1e-8 * largest:
+        return numpy.abs(found).max() / (0.1 * largest)
+    return numpy.abs(found - expected).max() / scale
+
+
+def compare_gradients(check, case, gradients):
+    recorded = read_safetensors(case / "grad0.safetensors")
+    largest = max(numpy.abs(expected).max() for expected in recorded.values())
+    for name, expected in sorted(recorded.items()):
+        check.at_most(f"gradient of {name}", gradient_error(gradients[name], expected, largest), GRADIENT)
 
 
 def main():
@@ -132,7 +141,9 @@ def main():
     saved = read_safetensors(work / "final.safetensors")
     check = Check()
     if options.gradients:
-        compare_gradients(check, case, saved)
+        before = read_safetensors(case / "init.safetensors")
+        steps = {name: before[name].astype("f8") - saved[name].astype("f8") for name in before}
+        compare_gradients(check, case, {name: step / RATE for name, step in steps.items()})
     else:
         compare_run(check, case, run, log, saved)
     return 1 if check.failed else 0
