@@ -24,7 +24,7 @@ static std::optional<double> numberOf(Attribute attribute) {
   return number ? std::optional(number.getValueAsDouble()) : std::nullopt;
 }
 
-/// Evaluates functions of numbers that are exact or correctly rounded in any element type.
+/// Evaluates functions whose result doesn't depend on how an element type approximates them.
 static std::optional<double> evaluate(ElementwiseKind kind, ArrayRef<double> x) {
   using K = ElementwiseKind;
   switch (kind) {
@@ -69,8 +69,8 @@ static std::optional<double> evaluate(ElementwiseKind kind, ArrayRef<double> x) 
   }
 }
 
-/// Folds constant operands. Float results are rounded to the element type, as at run time; integer
-/// results that overflow stay.
+/// Folds constant operands. A constant is the number that was meant, in f64, whatever its element
+/// type: it is rounded where it is used, once. Integer results that overflow stay.
 static OpFoldResult foldConstants(ElementwiseOp op, ArrayRef<Attribute> operands) {
   SmallVector<double> numbers;
   for (Attribute operand : operands) {
@@ -88,8 +88,6 @@ static OpFoldResult foldConstants(ElementwiseOp op, ArrayRef<Attribute> operands
   if (!value || !std::isfinite(*value) ||
       (!isa<FloatType>(element) && std::abs(*value) >= std::ldexp(1.0, 31)))
     return {};
-  if (element.isF32())
-    value = double(float(*value));
   return FloatAttr::get(Float64Type::get(op.getContext()), *value);
 }
 

@@ -81,6 +81,11 @@ FailureOr<bool> PieceBody::arrangeOperands(Operation &op, SmallVectorImpl<Value>
         kept, [&](unsigned index) { return !dataOnly.contains(op.getOperand(index)); });
     kept = {mustStay == kept.end() ? kept.front() : *mustStay};
   }
+  // A whole number can't be divided among the pieces.
+  bool mixes = llvm::any_of(rule.linearOperands,
+                            [&](unsigned index) { return !llvm::is_contained(found, index); });
+  if (rule.linearity == Linearity::All && mixes && !ptl::isFloatTensor(op.getResult(0).getType()))
+    kept.clear();
   for (unsigned index : found)
     if (!llvm::is_contained(kept, index) && failed(useTotal(op, index, operands)))
       return failure();

@@ -17,9 +17,9 @@ func.func @neutral(%x: tensor<4xf32, #ptl.dims<[seq]>>) -> tensor<4xf32, #ptl.di
   return %f : tensor<4xf32, #ptl.dims<[seq]>>
 }
 
-// Constants are rounded to f32 where the program would round them.
+// A constant is the number that is meant: it is rounded to f32 once, where it is used.
 // CHECK-LABEL: func @constants
-// CHECK:         %[[C:.*]] = ptl.constant 0.30000001192092896 : tensor<f32>
+// CHECK:         %[[C:.*]] = ptl.constant 0.30000000000000004 : tensor<f32>
 // CHECK:         return %[[C]]
 func.func @constants() -> tensor<f32> {
   %a = ptl.constant 3 : tensor<i32>
