@@ -18,6 +18,7 @@ static constexpr PassRow kTable[] = {
      "over forward and backward together, so that gradients lie as their weights do"},
     {"shard-partition", Phase::Spmd,
      "the last pass that sees the global view; after it every type is local"},
+    {"canonicalize", Phase::Kernels, "partitioning leaves sums of scattered and other gradients"},
     {"fuse-expand-rows", Phase::Kernels, "one rule groups primitives, whatever they were part of"},
     {"cse", Phase::Kernels, "expansions of forward and backward share values"},
     {"fuse-rows", Phase::Kernels, "memory is read and written once per group, not per operation"},
