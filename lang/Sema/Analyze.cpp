@@ -5,6 +5,7 @@
 // last what speaks of them: the rest of `train`, plans and clusters. Every step
 // runs whatever the others found; values in error are poison and stay silent.
 //===----------------------------------------------------------------------===//
+#include "lang/Sema/BatchLinearity.h"
 #include "lang/Sema/Load.h"
 #include "lang/Sema/NameCheck.h"
 #include "lang/Sema/Plan.h"
@@ -73,6 +74,7 @@ static void analyzeProgram(Context &ctx, FileScope &main) {
   for (FileScope &file : ctx.files)
     checkFile(ctx, file);
   train.finish(model);
+  checkShortTail(ctx.program, ctx.diags);
   checkClusters(ctx, main);
   if (model)
     checkPlans(ctx, main, *model);

@@ -181,6 +181,8 @@ bool BatchAnalysis::reshape(const Node &node) {
                           "' inside another dimension, which scatters the pieces of the batch");
     if (!isBatch(arrow.from.front()) || arrow.to.empty())
       continue;
+    if (facts.reshape == kNone)
+      facts.reshape = graph.values[node.results.front()].node;
     int64_t before = 1, after = 1;
     for (DimId dim : llvm::drop_begin(arrow.from))
       before *= program.size(dim);
@@ -277,6 +279,23 @@ BatchFacts BatchAnalysis::run() {
 
 BatchFacts analyzeBatch(const Program &program, const Graph &graph) {
   return BatchAnalysis(program, graph).run();
+}
+
+void checkShortTail(const Program &program, lang::DiagnosticEngine &diags) {
+  const DataSpec *data = program.train.data.tail == Tail::Short ? &program.train.data : nullptr;
+  for (const EvalSpec &eval : program.train.evals)
+    if (!data && eval.data.tail == Tail::Short)
+      data = &eval.data;
+  if (!data || program.loss.results.empty())
+    return;
+  BatchFacts facts = analyzeBatch(program, program.loss);
+  NodeId culprit = facts.violation ? facts.violation->node : facts.reshape;
+  if (culprit == kNone)
+    return;
+  const Node &node = program.loss.nodes[culprit];
+  std::string text = facts.violation ? facts.violation->text : "'reshape' changes the batch";
+  diags.error(program.userPlace(program.loss, node), text + ", so a short batch can't be padded")
+      .note(data->range, "'tail: short' on line " + std::to_string(data->range.begin.line));
 }
 
 bool checkMicrobatches(const Program &program, const PlanSpec &plan,

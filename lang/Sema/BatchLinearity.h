@@ -30,9 +30,14 @@ struct BatchFacts {
     std::string text; ///< "'*' multiplies two totals over the batch"
   };
   std::optional<Violation> violation;
+  /// The first reshape that splits, merges or renames the batch.
+  NodeId reshape = kNone;
 };
 
 BatchFacts analyzeBatch(const Program &program, const Graph &graph);
+
+/// Reports uses of the batch that `tail: short` can't pad, if the data ask for it.
+void checkShortTail(const Program &program, lang::DiagnosticEngine &diags);
 
 } // namespace ptlc::sema
 

@@ -76,7 +76,7 @@ static bool reportRecursion(Context &ctx, const FunctionEntity &function, lang::
 
 Entity Evaluator::expand(const FunctionEntity &function, const Arguments &args,
                          lang::SourceRange site) {
-  if (reportRecursion(ctx, function, site))
+  if (!ctx.spend(site) || reportRecursion(ctx, function, site))
     return Poison{};
   const ast::FunctionDecl &decl = *function.decl;
   Frame callee;

@@ -161,6 +161,7 @@ Graph &Context::target() {
 llvm::SmallVector<ValueId, 2> Context::emitMany(Op op, llvm::ArrayRef<ValueId> operands,
                                                 llvm::ArrayRef<Type> types, Attrs attrs,
                                                 lang::SourceRange range) {
+  spend(range);
   Graph &into = target();
   NodeId id = into.nodes.size();
   Node node{op, llvm::SmallVector<ValueId, 3>(operands), {}, std::move(attrs), range, currentCall};
@@ -194,6 +195,19 @@ void Context::beginGraph(Graph &target, llvm::StringRef name) {
     target.values.push_back({weight.type, kNone, 0});
   currentCall = 0;
   randomCalls.assign(program.parts.size(), 0);
+}
+
+bool Context::spend(lang::SourceRange range) {
+  // Twenty times the calls, iterations and operations of a model of 512 layers.
+  constexpr unsigned kMostSteps = 1 << 18;
+  if (steps < kMostSteps && ++steps < kMostSteps)
+    return true;
+  if (steps == kMostSteps) {
+    ++steps;
+    error(range, "the program expands to more than " + llvm::Twine(kMostSteps) +
+                     " calls, iterations and operations");
+  }
+  return false;
 }
 
 unsigned Context::nextRandom(PartId part) {

@@ -112,7 +112,6 @@ public:
                       lang::SourceRange range);
 
 private:
-  Entity evaluateNode(const ast::Expr &expr);
   Entity group(const ast::GroupExpr &expr);
   Entity range(const ast::RangeExpr &expr);
   Entity callBuiltin(llvm::StringRef name, const ast::CallExpr &expr);

@@ -21,9 +21,7 @@ static Entity number(Context &ctx, const ast::NumberExpr &expr) {
   return integer;
 }
 
-Entity Evaluator::evaluate(const ast::Expr &expr) { return evaluateNode(expr); }
-
-Entity Evaluator::evaluateNode(const ast::Expr &expr) {
+Entity Evaluator::evaluate(const ast::Expr &expr) {
   switch (expr.kind()) {
   case ast::Kind::NumberExpr:
     return number(ctx, llvm::cast<ast::NumberExpr>(expr));

@@ -11,7 +11,7 @@
 
 namespace ptlc::sema {
 
-static std::string join(const std::string &path, llvm::StringRef name) {
+static std::string childPath(const std::string &path, llvm::StringRef name) {
   return path.empty() ? name.str() : path + "." + name.str();
 }
 
@@ -34,7 +34,7 @@ PartInstance *PartBuilder::buildModel(const ModuleEntity &model, lang::SourceRan
 
 PartInstance *PartBuilder::build(const ModuleEntity &module, const Arguments &args,
                                  Evaluator &caller, Part record, lang::SourceRange site) {
-  constexpr size_t kMostParts = 1 << 20;
+  constexpr size_t kMostParts = 1 << 16;
   const ast::ModuleDecl &decl = *module.decl;
   if (llvm::is_contained(active, &decl)) {
     ctx.error(site, "module '" + decl.name.text + "' contains itself");
@@ -138,7 +138,7 @@ void PartBuilder::buildWeight(PartInstance &part, Frame &frame, const ast::Weigh
   Evaluator evaluator(ctx, frame);
   const Part &record = ctx.program.parts[part.id];
   Weight weight;
-  weight.path = join(record.path, decl.name.text);
+  weight.path = childPath(record.path, decl.name.text);
   weight.frozen = record.frozen || decl.isFrozen;
   weight.part = part.id;
   weight.range = decl.range;
@@ -161,7 +161,7 @@ void PartBuilder::buildWeight(PartInstance &part, Frame &frame, const ast::Weigh
 
 void PartBuilder::buildPart(PartInstance &part, Frame &frame, const ast::PartDecl &decl) {
   llvm::StringRef name = decl.name.text;
-  std::string path = join(ctx.program.parts[part.id].path, name);
+  std::string path = childPath(ctx.program.parts[part.id].path, name);
   const auto *call = llvm::dyn_cast<ast::CallExpr>(decl.value.get());
   Entity value;
   if (!call) {

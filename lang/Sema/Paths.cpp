@@ -199,6 +199,7 @@ std::optional<PathRef> PathResolver::resolve(const ast::Expr &expr) {
       result.parts.push_back(part->id);
     result.weights = weightsInside(ctx.program, result.parts);
   }
+  llvm::sort(result.weights);
   return result;
 }
 

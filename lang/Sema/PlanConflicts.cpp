@@ -9,10 +9,14 @@
 
 namespace ptlc::sema {
 
+static bool hasWeight(const PathRef &path, uint32_t weight) {
+  return std::binary_search(path.weights.begin(), path.weights.end(), weight);
+}
+
 /// Whether two paths name something in common.
 static bool overlap(const Program &program, const PathRef &a, const PathRef &b) {
   using Target = PathRef::Target;
-  if (llvm::any_of(a.weights, [&](uint32_t w) { return llvm::is_contained(b.weights, w); }))
+  if (llvm::any_of(a.weights, [&](uint32_t weight) { return hasWeight(b, weight); }))
     return true;
   auto anyInside = [&](const PathRef &inner, const PathRef &outer) {
     return llvm::any_of(inner.parts,
@@ -77,7 +81,7 @@ static const ShardRule *ruleFor(const PlanSpec &plan, DimId dim, std::optional<u
     if (rule.in.empty() && !best)
       best = &rule;
     for (const PathRef &path : rule.in)
-      if (weight && path.strength > strength && llvm::is_contained(path.weights, *weight)) {
+      if (weight && path.strength > strength && hasWeight(path, *weight)) {
         best = &rule;
         strength = path.strength;
       }

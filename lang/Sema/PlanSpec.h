@@ -20,7 +20,7 @@ struct PathRef {
   Target target = Target::Part;
   std::string text;                     ///< as written
   llvm::SmallVector<PartId, 4> parts;   ///< Part: what is meant; Weight, Value: their owners
-  llvm::SmallVector<uint32_t, 4> weights; ///< Weight: those; Part: all weights inside
+  llvm::SmallVector<uint32_t, 4> weights; ///< Weight: those; Part: all inside; ascending
   std::string valueName;                ///< Value: its name in the functions of `parts`
   unsigned strength = 0;                ///< longer paths win; an index counts as a name
   lang::SourceRange range;

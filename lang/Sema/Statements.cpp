@@ -140,6 +140,8 @@ std::optional<Entity> Evaluator::loop(const ast::ForStmt &stmt) {
       items.push_back(i);
   }
   for (Entity &item : items) {
+    if (!ctx.spend(stmt.range))
+      return Entity();
     frame.locals.push_back({stmt.variable.text, std::move(item), stmt.variable.range, false});
     std::optional<Entity> result = run(stmt.body);
     frame.locals.pop_back();

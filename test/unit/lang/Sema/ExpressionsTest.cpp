@@ -171,4 +171,15 @@ TEST(Loops, Expand) {
             "7:10: error: 'for' is expanded, and 1000000 times is too often; the most is 65536");
 }
 
+TEST(Loops, ThatExpandWithoutEndAreStopped) {
+  const char *tooMuch = "the program expands to more than 262144 calls, iterations and operations";
+  std::string loops = inLoss("for i in 0..9999 {\nfor j in 0..9999 {\nlet h = i\n}\n}\nreturn mean(x)");
+  EXPECT_EQ(loops, std::string("8:1: error: ") + tooMuch);
+  std::string functions = "fn f0(x) = x + 1\n";
+  for (int i = 1; i < 30; ++i)
+    functions += "fn f" + std::to_string(i) + "(x) = f" + std::to_string(i - 1) + "(f" +
+                 std::to_string(i - 1) + "(x))\n";
+  EXPECT_NE(inLoss("return mean(f29(x))", functions).find(tooMuch), std::string::npos);
+}
+
 } // namespace

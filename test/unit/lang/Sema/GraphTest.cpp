@@ -173,4 +173,19 @@ TEST(BatchLinearity, KnowsWhatPiecesReproduce) {
             "12:20: error: micro-batches of 2 examples cut through groups of 4");
 }
 
+TEST(BatchLinearity, AShortBatchCanOnlyBePadded) {
+  auto messages = [](const std::string &statements) {
+    std::string text = withLoss(statements, "dim g = 4\n");
+    text.replace(text.find("; batch 8"), 0, ", tail: short");
+    return Analyzed::text(text)->messages();
+  };
+  EXPECT_EQ(messages("return mean(x @ w)"), "");
+  EXPECT_EQ(messages("return mean(reshape(x @ w, batch -> (g, c)))"),
+            "8:13: error: 'reshape' changes the batch, so a short batch can't be padded | note: "
+            "'tail: short' on line 11");
+  EXPECT_EQ(messages("return exp(mean(x @ w))"),
+            "8:8: error: 'exp' of a total over the batch is not linear, so a short batch can't be "
+            "padded | note: 'tail: short' on line 11");
+}
+
 } // namespace
