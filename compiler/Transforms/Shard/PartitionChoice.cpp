@@ -4,8 +4,9 @@
 // Costs every candidate: the cheapest way from an existing version of each
 // operand to what is needed, shared by the uses that are left, plus the way of
 // the result to what propagation wants, plus a whisper for local work. Gathering
-// a weight that a directive cut comes before cost: it is never done for bytes
-// alone.
+// a weight that a directive cut comes before cost, and so does gathering along the
+// batch, which would have every rank do the work of all: neither is ever done for
+// bytes alone.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Shard/Partitioner.h"
 
@@ -52,20 +53,22 @@ bool Partitioner::mayDefer(Value value) {
   return results < elementsOf(value);
 }
 
-double Partitioner::operandCost(Value value, const Sharding &needed, bool &gathersWeight) {
+double Partitioner::operandCost(Value value, const Sharding &needed, Gathers &gathers) {
   Versions &versions = values.find(value)->second;
   double best = std::numeric_limits<double>::infinity();
   for (const Version &version : versions.list) {
     double cost = 0;
-    bool gathers = false;
+    Gathers here;
     for (const Step &step : planner.plan(shapeOf(value), version.sharding, needed)) {
       cost += step.cost;
-      gathers |= versions.isWeight &&
-                 (step.kind == StepKind::AllGather || step.kind == StepKind::AllToAll);
+      if (step.kind != StepKind::AllGather && step.kind != StepKind::AllToAll)
+        continue;
+      here.weights |= versions.isWeight;
+      here.batch |= ptl::getDims(value)[step.dim].getValue() == "batch";
     }
     if (cost < best) {
       best = cost;
-      gathersWeight = gathers;
+      gathers = here;
     }
   }
   return best / std::max(1, versions.uses);
@@ -74,13 +77,13 @@ double Partitioner::operandCost(Value value, const Sharding &needed, bool &gathe
 namespace {
 /// What candidates are compared by, the first difference deciding.
 struct Score {
-  unsigned gathers = 0;
+  unsigned weights = 0, batches = 0; ///< gathered
   double cost = 0;
   int passing = 0; ///< negative: pending sums that flow on
   size_t number = 0;
   bool operator<(const Score &other) const {
-    return std::tie(gathers, cost, passing, number) <
-           std::tie(other.gathers, other.cost, other.passing, other.number);
+    return std::tie(weights, batches, cost, passing, number) <
+           std::tie(other.weights, other.batches, other.cost, other.passing, other.number);
   }
 };
 } // namespace
@@ -134,9 +137,10 @@ Partitioner::Choice Partitioner::choose(Operation *op, const ShardingRule &rule)
       for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
         Sharding needed = all[i].withPartial(live[i] & passing);
         flow |= needed.partial;
-        bool gathers = false;
+        Gathers gathers;
         score.cost += operandCost(operand, needed, gathers);
-        score.gathers += gathers;
+        score.weights += gathers.weights;
+        score.batches += gathers.batch;
         choice.operands.push_back(needed);
       }
       for (auto [i, result] : llvm::enumerate(op->getResults())) {

@@ -32,6 +32,11 @@ private:
     sharding::Assignment assignment;
   };
 
+  /// What moving an operand would gather that should stay cut.
+  struct Gathers {
+    bool weights = false, batch = false;
+  };
+
   void addArguments(mlir::func::FuncOp local);
   mlir::LogicalResult block(mlir::Block &from);
   mlir::LogicalResult visit(mlir::Operation *op);
@@ -44,7 +49,7 @@ private:
 
   Choice choose(mlir::Operation *op, const ShardingRule &rule);
   bool mayDefer(mlir::Value value);
-  double operandCost(mlir::Value value, const sharding::Sharding &needed, bool &gathersWeight);
+  double operandCost(mlir::Value value, const sharding::Sharding &needed, Gathers &gathers);
 
   /// Returns the local value of `value` as `target`, moving the nearest version if there is none.
   /// Null after a diagnostic.
