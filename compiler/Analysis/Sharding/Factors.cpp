@@ -75,36 +75,61 @@ void ptlc::sharding::makeLegal(const Mesh &mesh, const ShardingRule &rule, Assig
   }
 }
 
+static bool isAlong(const ValueFactors &value, unsigned factor) {
+  return llvm::any_of(value, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
+}
+
+bool ptlc::sharding::leavesPending(const ShardingRule &rule, unsigned factor, unsigned result) {
+  FactorKind kind = rule.factors[factor].kind;
+  if (kind != FactorKind::Pass)
+    return kind != FactorKind::Whole;
+  const ValueFactors &dims = rule.results[result];
+  if (isAlong(dims, factor))
+    return false;
+  // An operand that shares nothing with the result belongs to another one (the other weights of an
+  // optimizer).
+  return llvm::any_of(rule.operands, [&](const ValueFactors &operand) {
+    return isAlong(operand, factor) && llvm::any_of(dims, [&](const DimFactors &dim) {
+             return llvm::any_of(dim, [&](unsigned own) { return isAlong(operand, own); });
+           });
+  });
+}
+
+static Fold foldOf(FactorKind kind) {
+  return kind == FactorKind::Max ? Fold::Max : kind == FactorKind::Min ? Fold::Min : Fold::Sum;
+}
+
+/// Sets what is pending on result `index`; false if it would be pending in two ways.
+static bool setPending(const ShardingRule &rule, const Assignment &assignment, unsigned index,
+                       Sharding &sharding) {
+  for (unsigned i = 0; i < rule.factors.size(); i++) {
+    if (assignment[i].empty() || !leavesPending(rule, i, index))
+      continue;
+    Fold fold = foldOf(rule.factors[i].kind);
+    if (sharding.partial && fold != sharding.kind)
+      return false;
+    sharding.kind = fold;
+    sharding.partial |= setOf(assignment[i]);
+  }
+  return true;
+}
+
 std::optional<SmallVector<Sharding>> ptlc::sharding::shardingsOf(const Mesh &mesh,
                                                                  const ShardingRule &rule,
                                                                  const Assignment &assignment) {
-  AxisSet partial = 0;
-  Fold kind = Fold::Sum;
-  for (size_t i = 0; i < rule.factors.size(); i++) {
-    FactorKind factor = rule.factors[i].kind;
-    if (assignment[i].empty() || factor == FactorKind::Pass || factor == FactorKind::Whole)
-      continue;
-    Fold fold = factor == FactorKind::Sum   ? Fold::Sum
-                : factor == FactorKind::Max ? Fold::Max
-                                            : Fold::Min;
-    if (partial && fold != kind)
-      return std::nullopt;
-    kind = fold;
-    partial |= setOf(assignment[i]);
-  }
   SmallVector<Sharding> result;
-  auto add = [&](const ValueFactors &value, AxisSet pending) {
+  auto add = [&](const ValueFactors &value) {
     Sharding sharding(value.size());
     for (size_t dim = 0; dim < value.size(); dim++)
       sharding.dims[dim] = unproject(mesh, rule, assignment, value[dim]);
-    sharding.partial = pending;
-    sharding.kind = pending ? kind : Fold::Sum;
     result.push_back(sharding);
   };
-  for (const ValueFactors &value : rule.operands)
-    add(value, 0);
-  for (const ValueFactors &value : rule.results)
-    add(value, partial);
+  llvm::for_each(rule.operands, add);
+  for (auto [index, value] : llvm::enumerate(rule.results)) {
+    add(value);
+    if (!setPending(rule, assignment, index, result.back()))
+      return std::nullopt;
+  }
   return result;
 }
 

@@ -106,11 +106,19 @@ Value Partitioner::mask(Value local, Value global, const Sharding &sharding,
 
 /// Returns what leaves a fold unchanged, for elements of `type`.
 static double identityOf(FactorKind kind, Type type) {
-  if (kind == FactorKind::Sum)
+  if (kind != FactorKind::Max && kind != FactorKind::Min)
     return 0;
   double sign = kind == FactorKind::Max ? -1 : 1;
   return isa<FloatType>(type) ? sign * std::numeric_limits<double>::infinity()
                               : sign * std::numeric_limits<int32_t>::max();
+}
+
+/// Whether cutting the factor leaves some result pending.
+static bool isFolded(const ShardingRule &rule, unsigned factor) {
+  for (unsigned result = 0; result < rule.results.size(); result++)
+    if (leavesPending(rule, factor, result))
+      return true;
+  return rule.factors[factor].kind != FactorKind::Pass;
 }
 
 /// Padding of an unevenly cut dimension that is folded away must hold the identity of the fold in
@@ -124,7 +132,7 @@ LogicalResult Partitioner::maskOperands(Operation *op, const ShardingRule &rule,
     SmallVector<unsigned> dims;
     FactorKind kind = FactorKind::Sum;
     for (auto [dim, factors] : llvm::enumerate(rule.operands[i])) {
-      bool folded = factors.size() == 1 && rule.factors[factors[0]].kind != FactorKind::Pass;
+      bool folded = factors.size() == 1 && isFolded(rule, factors[0]);
       if (!folded || !isUneven(mesh, typeOf(operand).getDimSize(dim), choice.operands[i].dims[dim]))
         continue;
       kind = rule.factors[factors[0]].kind;
@@ -174,8 +182,7 @@ void Partitioner::notePending(Operation *op, const ShardingRule &rule, const Cho
   std::string reason;
   Location cause = op->getLoc();
   for (auto [i, axes] : llvm::enumerate(choice.assignment)) {
-    FactorKind kind = rule.factors[i].kind;
-    if (axes.empty() || kind == FactorKind::Pass || kind == FactorKind::Whole)
+    if (axes.empty() || rule.factors[i].kind == FactorKind::Whole || !isFolded(rule, i))
       continue;
     reason = "'" + op->getName().getStringRef().str() + "' folds '" + rule.factors[i].name.str() +
              "', which is split over " + axesText(mesh, axes);

@@ -12,7 +12,7 @@
 // UNKNOWN: unknown.mlir:2:8: error: ptl-run can't execute 'foo.bar' (rank 0)
 // RANGE: range.mlir:5:8: error: index 3 is outside 'v' of size 3 (rank 0)
 // TARGET: error: target -1 is outside 'v' of size 3 (rank 0)
-// SCATTER: error: an index into 'v' is padding; mask it with -1 (rank 1)
+// SCATTER: error: an index into 'v' is padding; mask it with -1, or its update with 0 (rank 1)
 // HYPER: error: no value for hyper-parameter 'lr'; use --hyper lr=...
 // NAME: error: there is no function 'nope'
 // FILE: error: '{{.*}}nowhere': No such file or directory
