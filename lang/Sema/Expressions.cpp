@@ -97,7 +97,8 @@ std::optional<RangeEntity> Evaluator::walked(const Entity &value, lang::SourceRa
   else {
     if (!entity.isPoison())
       ctx.error(range, word == "repeat"
-                           ? "'repeat' needs a whole number, found " + ctx.describe(entity)
+                           ? "'repeat' needs a whole number, found " +
+                                 (entity.isNumber() ? numberText(entity) : ctx.describe(entity))
                            : "'for' walks a range such as 0..n or a stack, not " +
                                  ctx.describe(entity));
     return std::nullopt;

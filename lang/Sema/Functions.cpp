@@ -41,10 +41,8 @@ static Tensor addParameter(Graph &graph, const ast::Param &param, const Declared
   return Tensor{id};
 }
 
-std::optional<Arguments> FunctionExpander::fieldArguments(const ast::FunctionDecl &loss,
-                                                          Graph &graph) {
+Arguments FunctionExpander::fieldArguments(const ast::FunctionDecl &loss, Graph &graph) {
   Arguments args;
-  bool failed = false;
   Evaluator evaluator(ctx, frame);
   lang::SourceRange data = ctx.program.train.data.range;
   for (const ast::Param &param : loss.params) {
@@ -52,9 +50,12 @@ std::optional<Arguments> FunctionExpander::fieldArguments(const ast::FunctionDec
     bool isField = llvm::is_contained(fields, name.str());
     if (param.defaultValue && !isField)
       continue;
+    // A field in error is poison: the rest of the function can still be checked.
+    Argument &argument = args.emplace_back();
+    argument.label = name;
+    argument.range = param.range;
     if (!param.type) {
       ctx.error(param.range, "'" + name + "' comes from the data, so it needs a type");
-      failed = true;
       continue;
     }
     if (!fields.empty() && !isField)
@@ -62,17 +63,10 @@ std::optional<Arguments> FunctionExpander::fieldArguments(const ast::FunctionDec
           .note(data, "the data " + ctx.lineOf(data, param.range) + " has " +
                           llvm::join(fields, ", "));
     std::optional<DeclaredType> type = evaluator.resolve(*param.type);
-    if (!type || !checkField(param, *type)) {
-      failed = true;
-      continue;
-    }
-    Argument argument;
-    argument.label = name;
-    argument.value = addParameter(graph, param, *type);
-    argument.range = param.range;
-    args.push_back(std::move(argument));
+    if (type && checkField(param, *type))
+      argument.value = addParameter(graph, param, *type);
   }
-  return failed ? std::nullopt : std::optional(std::move(args));
+  return args;
 }
 
 void FunctionExpander::expandLoss() {
@@ -87,10 +81,8 @@ void FunctionExpander::expandLoss() {
   ctx.beginGraph(graph, "loss");
   graph.range = function->decl->range;
   Evaluator evaluator(ctx, frame);
-  std::optional<Arguments> args = fieldArguments(*function->decl, graph);
-  Entity result;
-  if (args)
-    result = ctx.number(evaluator.expand(*function, *args, function->decl->range));
+  Arguments args = fieldArguments(*function->decl, graph);
+  Entity result = ctx.number(evaluator.expand(*function, args, function->decl->range));
   if (result.is<int64_t>() || result.is<double>())
     result = Tensor{ctx.emitConstant(result, Kind::Float, function->decl->range)};
   const auto *tensor = result.as<Tensor>();

@@ -41,12 +41,15 @@ static Entity makeDim(Context &ctx, const Symbol &symbol, const Entity &size, Fi
 /// Checks that a constant is a number or a tuple of numbers.
 static Entity makeConst(Context &ctx, const Symbol &symbol, const Entity &value) {
   Entity number = ctx.number(value);
-  bool ok = number.isPoison() || number.isNumber();
-  if (const auto *tuple = number.as<TupleEntity>())
-    ok = llvm::all_of(*tuple->elements,
-                      [](const Entity &element) { return element.isNumber(); });
-  if (ok)
+  if (number.isPoison() || number.isNumber())
     return number;
+  if (const auto *tuple = number.as<TupleEntity>()) {
+    std::vector<Entity> elements;
+    for (const Entity &element : *tuple->elements)
+      elements.push_back(ctx.number(element));
+    if (llvm::all_of(elements, [](const Entity &element) { return element.isNumber(); }))
+      return Entity::tuple(std::move(elements));
+  }
   return ctx.error(symbol.bind->value->range,
                    "'" + symbol.name + "' must be a number, is " + ctx.describe(number));
 }

@@ -22,7 +22,7 @@ public:
 
 private:
   bool checkField(const ast::Param &param, const DeclaredType &type);
-  std::optional<Arguments> fieldArguments(const ast::FunctionDecl &loss, Graph &graph);
+  Arguments fieldArguments(const ast::FunctionDecl &loss, Graph &graph);
 
   Context &ctx;
   PartInstance &model;
