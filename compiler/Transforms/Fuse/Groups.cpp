@@ -160,41 +160,70 @@ void Groups::addClone(Operation *op, unsigned number) {
   groups[number].operations.insert(groups[number].operations.begin(), op);
 }
 
-bool Groups::sortBlock() {
-  // Units: a group, or an operation of none. Each waits for the units that make its operands.
-  llvm::DenseMap<Operation *, unsigned> unitOf;
-  std::vector<SmallVector<Operation *>> units;
-  SmallVector<unsigned> place;
+namespace {
+/// Units of a block: the operations of a group, or one of none. Free operations belong to none; they are
+/// looked through, since each kernel gets a copy.
+class Units {
+public:
+  Units(Block &block, const Groups &groups);
+  /// The units so that each comes behind those that it reads; nullopt if there is no such order.
+  std::optional<SmallVector<unsigned>> sorted();
+  ArrayRef<Operation *> operator[](unsigned unit) const { return members[unit]; }
+  std::optional<unsigned> of(Operation *op) const {
+    auto it = numbers.find(op);
+    return it == numbers.end() ? std::nullopt : std::optional(it->second);
+  }
+
+private:
+  void connect(unsigned unit);
+
+  std::vector<SmallVector<Operation *>> members;
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  SmallVector<unsigned> places; ///< the last operation's
+  std::vector<llvm::SmallSetVector<unsigned, 4>> users;
+  SmallVector<unsigned> waiting;
+};
+} // namespace
+
+Units::Units(Block &block, const Groups &groups) {
   llvm::DenseMap<unsigned, unsigned> unitOfGroup;
   unsigned position = 0;
   for (Operation &op : block) {
-    std::optional<unsigned> group = of(&op);
-    unsigned unit = units.size();
-    if (group)
+    if (kernel::isFree(&op))
+      continue;
+    unsigned unit = members.size();
+    if (std::optional<unsigned> group = groups.of(&op))
       unit = unitOfGroup.try_emplace(*group, unit).first->second;
-    if (unit == units.size()) {
-      units.emplace_back();
-      place.push_back(0);
+    if (unit == members.size()) {
+      members.emplace_back();
+      places.push_back(0);
     }
-    units[unit].push_back(&op);
-    unitOf[&op] = unit;
-    place[unit] = position++;
+    members[unit].push_back(&op);
+    numbers[&op] = unit;
+    places[unit] = position++;
   }
-  std::vector<llvm::SmallSetVector<unsigned, 4>> users(units.size());
-  SmallVector<unsigned> waiting(units.size(), 0);
-  for (unsigned unit = 0; unit < units.size(); ++unit)
-    for (Operation *member : units[unit])
-      member->walk([&](Operation *op) {
-        for (Value operand : op->getOperands()) {
-          Operation *producer = operand.getDefiningOp();
-          auto it = producer ? unitOf.find(producer) : unitOf.end();
-          if (it != unitOf.end() && it->second != unit && users[it->second].insert(unit))
-            ++waiting[unit];
-        }
+  users.resize(members.size());
+  waiting.assign(members.size(), 0);
+  for (unsigned unit = 0; unit < members.size(); ++unit)
+    connect(unit);
+}
+
+void Units::connect(unsigned unit) {
+  for (Operation *member : members[unit])
+    member->walk([&](Operation *op) {
+      visitProducers(op, [&](Value value) {
+        std::optional<unsigned> producer = value.getDefiningOp() ? of(value.getDefiningOp()) : std::nullopt;
+        if (producer && *producer != unit && users[*producer].insert(unit))
+          ++waiting[unit];
       });
-  auto later = [&](unsigned a, unsigned b) { return place[a] > place[b]; };
+    });
+}
+
+std::optional<SmallVector<unsigned>> Units::sorted() {
+  // Of those that are ready, the one that comes first in the block.
+  auto later = [&](unsigned a, unsigned b) { return places[a] > places[b]; };
   llvm::PriorityQueue<unsigned, std::vector<unsigned>, decltype(later)> ready(later);
-  for (unsigned unit = 0; unit < units.size(); ++unit)
+  for (unsigned unit = 0; unit < members.size(); ++unit)
     if (!waiting[unit])
       ready.push(unit);
   SmallVector<unsigned> order;
@@ -205,12 +234,42 @@ bool Groups::sortBlock() {
       if (!--waiting[user])
         ready.push(user);
   }
-  if (order.size() != units.size())
+  if (order.size() != members.size())
+    return std::nullopt;
+  return order;
+}
+
+/// Puts a free operation right behind what it reads.
+static void settle(Operation *op, Block &block, const Units &units) {
+  Operation *behind = nullptr;
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || producer->getBlock() != &block)
+      continue;
+    std::optional<unsigned> unit = units.of(producer);
+    behind = unit ? units[*unit].back() : producer;
+  }
+  if (behind)
+    op->moveAfter(behind);
+  else
+    op->moveBefore(&block, block.begin());
+}
+
+bool Groups::sortBlock() {
+  Units units(block, *this);
+  std::optional<SmallVector<unsigned>> order = units.sorted();
+  if (!order)
     return false;
+  SmallVector<Operation *> free;
+  for (Operation &op : block)
+    if (kernel::isFree(&op))
+      free.push_back(&op);
   Operation *end = block.getTerminator();
-  for (unsigned unit : order)
+  for (unsigned unit : *order)
     for (Operation *op : units[unit])
       if (op != end)
         op->moveBefore(end);
+  for (Operation *op : free)
+    settle(op, block, units);
   return true;
 }
