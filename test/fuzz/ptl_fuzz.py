@@ -15,11 +15,14 @@ import concurrent.futures
 import pathlib
 import random
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 
-LIMIT = 10  # seconds for one run of ptlc
+LIMIT = 10  # seconds of processor time for one run of ptlc: a busy machine is no hang
+PATIENCE = 300  # seconds of waiting for it
 CRASH = re.compile(r"PLEASE submit|Stack dump|LLVM ERROR|Assertion|AddressSanitizer|runtime error:|terminate called")
 TOKENS = re.compile(r'"[^"\n]*"|//[^\n]*|\w+|\s+|.')
 STRANGE = ["{", "}", "(", ")", "[", "]", ",", '"', ";", "\n", "é", "->", "..", "@", "if", "fn", "model", "1e99", "-", ":", "=", "\0"]
@@ -434,13 +437,19 @@ def program(seed):
     return layout(text, rng) if rng.random() < 0.5 else text
 
 
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 1))
+
+
 def call(work, *command):
     """Runs ptlc; returns (finding or None, status, output)."""
     try:
-        result = subprocess.run(command, cwd=work, capture_output=True, text=True, errors="replace", timeout=LIMIT)
+        result = subprocess.run(command, cwd=work, capture_output=True, text=True, errors="replace", timeout=PATIENCE, preexec_fn=limit)
     except subprocess.TimeoutExpired:
         return f"hangs: {' '.join(command)}", None, ""
     output = result.stdout + result.stderr
+    if result.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return f"hangs (or was killed): {' '.join(command)}", None, output
     if result.returncode < 0 or result.returncode >= 128 or CRASH.search(output):
         return f"crashes with {result.returncode}: {' '.join(command)}", None, output
     return None, result.returncode, output
