@@ -188,20 +188,26 @@ void Training::printCounters() {
 }
 
 Status Training::finish() {
-  PTLRT_TRY(reporter->finish());
+  // Each is tried, whatever became of the others: a full disk may have room for one of them.
+  Status first = reporter->finish();
+  auto attempt = [&](Status status) {
+    if (first.isOk())
+      first = std::move(status);
+  };
   if (info.checkpoint && savedStep != nextStep && nextStep > firstStep)
-    PTLRT_TRY(saveCheckpoint());
+    attempt(saveCheckpoint());
   if (const std::string &path = job.options().save; !path.empty()) {
-    PTLRT_TRY(writeSafetensors(path, weightSources(info, job.arenas())));
-    reporter->say(fmt::format("weights '{}'", path));
+    attempt(writeSafetensors(path, weightSources(info, job.arenas())));
+    if (first.isOk())
+      reporter->say(fmt::format("weights '{}'", path));
   }
   if (!job.options().trace.empty())
-    PTLRT_TRY(writeTraceFile());
+    attempt(writeTraceFile());
   if (!job.options().report.empty())
-    PTLRT_TRY(writeReport());
+    attempt(writeReport());
   if (job.options().counters)
     printCounters();
-  return Status::ok();
+  return first;
 }
 
 Expected<int> Training::run() {

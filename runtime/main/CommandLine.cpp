@@ -83,8 +83,7 @@ void CommandLine::addTrain(CLI::App &command) {
                   "data files instead of the program's; arrays: "
                   "field=FILE")
       ->type_name("FILE")
-      ->take_all()
-      ->allow_extra_args(false);
+      ->take_all();
   command
       .add_option("--set", options.set,
                   "change a number of the optimizer: lr=0.001, "

@@ -40,6 +40,9 @@ TEST(CommandLine, Training) {
   EXPECT_TRUE(options.quiet);
   EXPECT_EQ(options.resume, std::nullopt);
   EXPECT_EQ(accept({"train", "--steps", "3"}).steps, 3);
+  // What a shell makes of *.bin.
+  EXPECT_EQ(accept({"train", "--data", "a.bin", "b.bin", "--quiet"}).data,
+            (std::vector<std::string>{"a.bin", "b.bin"}));
 }
 
 TEST(CommandLine, ResumeMayLackItsFolder) {
