@@ -116,7 +116,7 @@ def compare_gradients(check, case, found):
     names = sorted(expected)
     # The gradient of a key's bias is zero but for rounding: attention doesn't see what all keys share.
     largest = {name: numpy.abs(expected[name]).max() for name in names}
-    least = 1e-6 * max(largest.values())
+    least = 1e-5 * max(largest.values())
     errors = [numpy.abs(found[name] - expected[name]).max() / max(largest[name], least) for name in names]
     check.at_most("gradients of step 0", errors, GRADIENT)
 
