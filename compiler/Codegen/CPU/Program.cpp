@@ -72,11 +72,15 @@ void ProgramBuilder::addProgram(llvm::Module &module, const codegen::Schedule &s
   new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage, program, "ptlrt_program");
 }
 
-/// Line tables know plain places only.
+/// Line tables know plain places only. An operation without one takes that of what is around it,
+/// since calls in a function with line information must have a place.
 static void simplifyLocations(ModuleOp kernels) {
-  kernels->walk([](Operation *op) {
+  Location nowhere = FileLineColLoc::get(kernels.getContext(), "<compiler>", 0, 0);
+  kernels->walk<WalkOrder::PreOrder>([&](Operation *op) {
     FileLineColLoc place = userPlace(op->getLoc());
-    op->setLoc(place ? Location(place) : UnknownLoc::get(op->getContext()));
+    Operation *parent = op->getParentOp();
+    Location around = parent && op != kernels ? parent->getLoc() : nowhere;
+    op->setLoc(place ? Location(place) : around);
   });
 }
 
