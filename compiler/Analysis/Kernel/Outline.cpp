@@ -9,7 +9,9 @@
 using namespace mlir;
 using namespace ptlc;
 
-bool kernel::isFree(Operation *op) { return isa_and_nonnull<ptl::ConstantOp, ptl::IotaOp, ptl::BroadcastOp>(op); }
+bool kernel::isFree(Operation *op) {
+  return isa_and_nonnull<ptl::ConstantOp, ptl::IotaOp, ptl::BroadcastOp>(op);
+}
 
 ArrayRef<StringAttr> kernel::leadingDims(Type type, unsigned inner) {
   ArrayRef<StringAttr> dims = ptl::getDims(type);
@@ -24,7 +26,7 @@ public:
     for (Operation *op : ops)
       add(op);
   }
-  SetVector<Operation *> body;  ///< producers first
+  SetVector<Operation *> body; ///< producers first
   SetVector<Value> inputs;
 
 private:
@@ -59,18 +61,37 @@ static void expandBody(Block &block) {
     }
 }
 
-rt::KernelOp kernel::outline(ArrayRef<Operation *> ops, rt::KernelKind kind, ArrayRef<StringAttr> iterate) {
+/// True if something besides `group` needs the value; free operations count by their users, since a
+/// kernel has its own copies.
+static bool isNeededOutside(Value value, const SetVector<Operation *> &group) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (!kernel::isFree(user))
+      return !group.contains(user);
+    return isNeededOutside(user->getResult(0), group);
+  });
+}
+
+/// Erases an operation after the free ones that nobody else reads.
+static void eraseWithFreeUsers(Operation *op) {
+  for (Value result : op->getResults())
+    while (!result.use_empty())
+      eraseWithFreeUsers(*result.getUsers().begin());
+  op->erase();
+}
+
+rt::KernelOp kernel::outline(ArrayRef<Operation *> ops, rt::KernelKind kind,
+                             ArrayRef<StringAttr> iterate) {
   Collector collected(ops);
   SmallVector<Value> outputs;
-  auto inGroup = [&](Operation *user) { return llvm::is_contained(ops, user); };
+  SetVector<Operation *> group(ops.begin(), ops.end());
   for (Operation *op : ops)
     for (Value result : op->getResults())
       // The runtime's attention writes all of its results.
-      if (kind == rt::KernelKind::Attention || !llvm::all_of(result.getUsers(), inGroup))
+      if (kind == rt::KernelKind::Attention || isNeededOutside(result, group))
         outputs.push_back(result);
   OpBuilder builder(ops.back());
-  auto kernel = rt::KernelOp::create(builder, ops.back()->getLoc(), ValueRange(outputs).getTypes(), kind,
-                                     collected.inputs.getArrayRef(), iterate);
+  auto kernel = rt::KernelOp::create(builder, ops.back()->getLoc(), ValueRange(outputs).getTypes(),
+                                     kind, collected.inputs.getArrayRef(), iterate);
   Block &block = kernel.getBody().front();
   IRMapping map;
   map.map(collected.inputs.getArrayRef(), block.getArguments());
@@ -80,19 +101,20 @@ rt::KernelOp kernel::outline(ArrayRef<Operation *> ops, rt::KernelKind kind, Arr
   SmallVector<Value> returned;
   for (auto [output, result] : llvm::zip_equal(outputs, kernel.getOutputs())) {
     returned.push_back(map.lookup(output));
-    // A free copy elsewhere may still read the original; it is erased with it.
-    output.replaceUsesWithIf(result, [&](OpOperand &use) { return !inGroup(use.getOwner()); });
+    output.replaceUsesWithIf(result,
+                             [&](OpOperand &use) { return !group.contains(use.getOwner()); });
   }
   rt::ReturnOp::create(builder, kernel.getLoc(), returned);
   for (Operation *op : llvm::reverse(ops))
-    op->erase();
+    eraseWithFreeUsers(op);
   if (kind == rt::KernelKind::Rows || kind == rt::KernelKind::Single)
     expandBody(block);
   return kernel;
 }
 
 Value kernel::createCopy(OpBuilder &builder, Location loc, Value value, Type type) {
-  auto copy = rt::KernelOp::create(builder, loc, type, rt::KernelKind::Rows, value, leadingDims(type));
+  auto copy =
+      rt::KernelOp::create(builder, loc, type, rt::KernelKind::Rows, value, leadingDims(type));
   OpBuilder inner = OpBuilder::atBlockEnd(&copy.getBody().front());
   Value result = copy.getBody().getArgument(0);
   if (result.getType() != type)

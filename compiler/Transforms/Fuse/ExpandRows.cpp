@@ -21,13 +21,19 @@ struct ExpandRows : fuse::impl::ExpandRowsBase<ExpandRows> {
       // Expansions may hold composites; a new walk finds them.
       for (bool changed = true; std::exchange(changed, false);)
         function.walk([&](ExpandInterface composite) {
-          if (isa<ptl::AttentionOp, ptl::AttentionGradOp>(composite) || composite->getParentOfType<rt::KernelOp>())
+          if (isa<ptl::AttentionOp, ptl::AttentionGradOp>(composite) ||
+              composite->getParentOfType<rt::KernelOp>())
             return;
           OpBuilder builder(composite);
           composite->replaceAllUsesWith(ValueRange(composite.expand(builder)));
           composite->erase();
           changed = true;
         });
+      // Gradients are built: what stopped them is only in the way.
+      function.walk([](ptl::StopGradientOp op) {
+        op.replaceAllUsesWith(op.getX());
+        op.erase();
+      });
     });
   }
 };

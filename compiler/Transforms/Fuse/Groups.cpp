@@ -14,18 +14,19 @@ using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::fuse;
 
-/// A kernel's operations lie at most so far apart: what is far away is rarely in a cache, and the search
-/// for dependences stays short. sortBlock() finds the cycles that a short search may miss.
+/// A kernel's operations lie at most so far apart: what is far away is rarely in a cache, and the
+/// search for dependences stays short. sortBlock() finds the cycles that a short search may miss.
 static constexpr unsigned kSpan = 256;
 
 bool fuse::isFusable(Operation *op) {
-  return isa<ptl::ElementwiseOp, ptl::ReduceOp, ptl::GatherOp, ptl::SliceOp, ptl::PadOp, ptl::ConcatOp, ptl::RandomOp,
-             spmd::MaskOp>(op);
+  return isa<ptl::ElementwiseOp, ptl::ReduceOp, ptl::GatherOp, ptl::SliceOp, ptl::PadOp,
+             ptl::ConcatOp, ptl::RandomOp, spmd::MaskOp>(op);
 }
 
 bool fuse::isRowSum(Operation *op, ArrayRef<StringAttr> iterate) {
   auto reduce = dyn_cast<ptl::ReduceOp>(op);
-  return reduce && llvm::any_of(reduce.getOver().getNames(), [&](StringAttr name) { return llvm::is_contained(iterate, name); });
+  return reduce && llvm::any_of(reduce.getOver().getNames(),
+                                [&](StringAttr name) { return llvm::is_contained(iterate, name); });
 }
 
 /// The dimensions that the operation visits.
@@ -85,10 +86,13 @@ SmallVector<unsigned> Groups::candidates(Operation *op) const {
 
 bool Groups::canJoin(Operation *op, unsigned number) const {
   const Group &group = groups[number];
+  if (group.operations.empty())
+    return false;
   if (positions.lookup(op) > positions.lookup(group.operations.front()) + kSpan)
     return false;
   for (StringAttr name : group.iterate)
-    if (!llvm::is_contained(visited(op), name) || visitedSize(op, name) != visitedSize(group.operations.front(), name))
+    if (!llvm::is_contained(visited(op), name) ||
+        visitedSize(op, name) != visitedSize(group.operations.front(), name))
       return false;
   bool joins = true;
   // A moved dimension must lie within the row, and so must what is looked up.
@@ -111,24 +115,29 @@ bool Groups::canJoin(Operation *op, unsigned number) const {
   return joins && !dependsAround(op, number);
 }
 
-/// True if an operand of `op` depends on the group through something outside of it.
-bool Groups::dependsAround(Operation *op, unsigned number) const {
-  const Group &group = groups[number];
-  unsigned first = positions.lookup(group.operations.front());
+/// Walks backwards from `operations`, which are or would be in the groups `numbers`, through what
+/// lies outside of these; true if that leads back into them.
+bool Groups::dependsAround(ArrayRef<Operation *> operations, ArrayRef<unsigned> inside) const {
+  unsigned first = ~0u;
+  for (unsigned number : inside)
+    first = std::min(first, positions.lookup(groups[number].operations.front()));
   llvm::DenseSet<Operation *> seen;
   SmallVector<Operation *> stack;
   bool around = false;
-  // Of the operation's own operands only sums over rows come too late; of others any value of the group.
+  // Of the operations' own operands only sums over rows come too late; of others any value of the
+  // groups.
   auto push = [&](Value operand, bool direct) {
     Operation *producer = operand.getDefiningOp();
     if (!producer || producer->getBlock() != &block)
       return;
-    if (of(producer) == number)
-      around |= !direct || isRowSum(producer, group.iterate);
+    std::optional<unsigned> number = of(producer);
+    if (number && llvm::is_contained(inside, *number))
+      around |= !direct || isRowSum(producer, groups[*number].iterate);
     else if (positions.lookup(producer) + 2 * kSpan > first && seen.insert(producer).second)
       stack.push_back(producer);
   };
-  visitProducers(op, [&](Value operand) { push(operand, true); });
+  for (Operation *op : operations)
+    visitProducers(op, [&](Value operand) { push(operand, true); });
   while (!stack.empty() && !around) {
     Operation *current = stack.pop_back_val();
     // A group is one kernel: all that it reads comes before all that it makes.
@@ -144,15 +153,65 @@ bool Groups::dependsAround(Operation *op, unsigned number) const {
   return around;
 }
 
+/// True if two groups that one operation reads can be one kernel.
+bool Groups::canMerge(unsigned a, unsigned b) const {
+  const Group &x = groups[a], &y = groups[b];
+  if (x.iterate != y.iterate || x.operations.empty() || y.operations.empty())
+    return false;
+  for (StringAttr name : x.iterate)
+    if (visitedSize(x.operations.front(), name) != visitedSize(y.operations.front(), name))
+      return false;
+  auto span = [&](const Group &group) {
+    return std::pair(positions.lookup(group.operations.front()),
+                     positions.lookup(group.operations.back()));
+  };
+  if (std::max(span(x).second, span(y).second) > std::min(span(x).first, span(y).first) + kSpan)
+    return false;
+  SmallVector<Operation *> all(x.operations);
+  llvm::append_range(all, y.operations);
+  // A table that one looks up must not be made by the other.
+  for (Operation *op : all)
+    if (auto gather = dyn_cast<ptl::GatherOp>(op))
+      if (Operation *table = gather.getTable().getDefiningOp();
+          table && (of(table) == a || of(table) == b))
+        return false;
+  return !dependsAround(all, {a, b});
+}
+
+void Groups::merge(unsigned from, unsigned into) {
+  SmallVector<Operation *> &target = groups[into].operations;
+  for (Operation *op : groups[from].operations) {
+    numbers[op] = into;
+    target.push_back(op);
+  }
+  groups[from].operations.clear();
+  llvm::sort(target,
+             [&](Operation *a, Operation *b) { return positions.lookup(a) < positions.lookup(b); });
+}
+
 void Groups::place(Operation *op) {
   for (unsigned number : candidates(op))
     if (canJoin(op, number)) {
       groups[number].operations.push_back(op);
       numbers[op] = number;
+      mergeProducers(op, number);
       return;
     }
   numbers[op] = groups.size();
   groups.push_back({{op}, iterateAlone(op)});
+}
+
+/// What `op` reads from other groups can come from its own.
+void Groups::mergeProducers(Operation *op, unsigned number) {
+  llvm::SetVector<unsigned> others;
+  visitProducers(op, [&](Value value) {
+    if (auto group = value.getDefiningOp() ? of(value.getDefiningOp()) : std::nullopt;
+        group && *group != number)
+      others.insert(*group);
+  });
+  for (unsigned other : others)
+    if (canMerge(number, other))
+      merge(other, number);
 }
 
 void Groups::addClone(Operation *op, unsigned number) {
@@ -161,8 +220,8 @@ void Groups::addClone(Operation *op, unsigned number) {
 }
 
 namespace {
-/// Units of a block: the operations of a group, or one of none. Free operations belong to none; they are
-/// looked through, since each kernel gets a copy.
+/// Units of a block: the operations of a group, or one of none. Free operations belong to none;
+/// they are looked through, since each kernel gets a copy.
 class Units {
 public:
   Units(Block &block, const Groups &groups);
@@ -212,7 +271,8 @@ void Units::connect(unsigned unit) {
   for (Operation *member : members[unit])
     member->walk([&](Operation *op) {
       visitProducers(op, [&](Value value) {
-        std::optional<unsigned> producer = value.getDefiningOp() ? of(value.getDefiningOp()) : std::nullopt;
+        std::optional<unsigned> producer =
+            value.getDefiningOp() ? of(value.getDefiningOp()) : std::nullopt;
         if (producer && *producer != unit && users[*producer].insert(unit))
           ++waiting[unit];
       });

@@ -37,7 +37,11 @@ public:
 private:
   void place(mlir::Operation *op);
   bool canJoin(mlir::Operation *op, unsigned number) const;
-  bool dependsAround(mlir::Operation *op, unsigned number) const;
+  bool dependsAround(llvm::ArrayRef<mlir::Operation *> operations,
+                     llvm::ArrayRef<unsigned> inside) const;
+  bool canMerge(unsigned a, unsigned b) const;
+  void merge(unsigned from, unsigned into);
+  void mergeProducers(mlir::Operation *op, unsigned number);
   llvm::SmallVector<unsigned> candidates(mlir::Operation *op) const;
 
   mlir::Block &block;

@@ -35,7 +35,9 @@ static bool isCheap(Operation *op) {
   }
 }
 
-static int64_t elements(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
+static int64_t elements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
 
 namespace {
 class Recomputer {
@@ -80,7 +82,8 @@ bool Recomputer::reads(unsigned group, Value value) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) { return groups.of(user) == group; });
 }
 
-/// What it takes to compute `value` again from values that lie in memory; false if that isn't cheap.
+/// What it takes to compute `value` again from values that lie in memory; false if that isn't
+/// cheap.
 bool Recomputer::collect(Value value, unsigned owner, Value whole, Recipe &recipe) const {
   Operation *producer = value.getDefiningOp();
   if (kernel::isFree(producer)) {
@@ -91,9 +94,11 @@ bool Recomputer::collect(Value value, unsigned owner, Value whole, Recipe &recip
     return true;
   }
   bool own = producer && groups.of(producer) == owner;
+  // A value per row costs nothing to store.
+  if (value != whole && elements(value) * 4 <= elements(whole))
+    return true;
   if (value != whole && (!own || isStored(value))) {
-    if (elements(value) * 4 > elements(whole))
-      recipe.leaves.insert(value);
+    recipe.leaves.insert(value);
     return true;
   }
   if (!own || !isCheap(producer) || recipe.operations.size() > 8)
