@@ -1,4 +1,5 @@
 // RUN: ptl-native %s --tolerance 1e-5 | FileCheck %s
+// RUN: ptl-native %s --tolerance 1e-5 --passes=fuse-expand-rows,cse,fuse-rows,fuse-outline-single,memory-plan-buffers | FileCheck %s
 // CHECK: 9 of 9 results agree
 
 #q = #ptl.dims<[batch, seq, heads, hdim]>

@@ -1,4 +1,5 @@
 // RUN: ptl-native %s | FileCheck %s
+// RUN: ptl-native %s --passes=fuse-expand-rows,cse,fuse-rows,fuse-outline-single,memory-plan-buffers | FileCheck %s
 // CHECK: 9 of 9 results agree
 
 #be = #ptl.dims<[batch, embed]>

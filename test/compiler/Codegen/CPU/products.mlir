@@ -1,4 +1,5 @@
 // RUN: ptl-native %s --tolerance 3e-6 | FileCheck %s
+// RUN: ptl-native %s --tolerance 3e-6 --passes=fuse-expand-rows,cse,fuse-rows,fuse-outline-single,memory-plan-buffers | FileCheck %s
 // CHECK: 9 of 9 results agree
 
 #bse = #ptl.dims<[batch, seq, embed]>

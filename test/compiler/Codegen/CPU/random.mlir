@@ -1,4 +1,5 @@
 // RUN: ptl-native %s | FileCheck %s
+// RUN: ptl-native %s --passes=fuse-expand-rows,cse,fuse-rows,fuse-outline-single,memory-plan-buffers | FileCheck %s
 // CHECK: 3 of 3 results agree
 
 #bs = #ptl.dims<[batch, seq]>

@@ -1,4 +1,5 @@
 // RUN: ptl-native %s | FileCheck %s
+// RUN: ptl-native %s --passes=fuse-expand-rows,cse,fuse-rows,fuse-outline-single,memory-plan-buffers | FileCheck %s
 // CHECK: 10 of 10 results agree
 
 #bse = #ptl.dims<[batch, seq, embed]>

@@ -1,4 +1,5 @@
 // RUN: ptl-native %s | FileCheck %s
+// RUN: ptl-native %s --passes=fuse-expand-rows,cse,fuse-rows,fuse-outline-single,memory-plan-buffers | FileCheck %s
 // CHECK: 5 of 5 results agree
 
 // A step of two micro-batches: sums of gradients start with the first piece, the optimizer updates the bucket in place.

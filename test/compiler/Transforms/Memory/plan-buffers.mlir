@@ -1,0 +1,38 @@
+// RUN: ptl-opt %s --split-input-file --fuse-outline-single --memory-plan-buffers | FileCheck %s
+
+#be = #ptl.dims<[batch, embed]>
+#bf = #ptl.dims<[batch, ffn]>
+#ef = #ptl.dims<[embed, ffn]>
+
+// Rows of 256 bytes or more start at odd numbers of lines. %u dies in the next kernel, which takes its place;
+// %v, which comes later, takes that of the result that nobody reads any more.
+// CHECK-LABEL: func @logits
+// CHECK-SAME:    rows = 8, cols = 64, stride = 80>
+// CHECK:         rt.kernel rows(%arg0){{.*}} {rt.buffers = [#rt.buffer<micro, offset = 0, rows = 8, cols = 64, stride = 80>]}
+// CHECK:         rt.kernel rows{{.*}} {rt.buffers = [#rt.buffer<micro, offset = 0, rows = 8, cols = 64, stride = 80>]}
+// CHECK:         rt.kernel matmul{{.*}} {rt.buffers = [#rt.buffer<micro, offset = 2560, rows = 8, cols = 64, stride = 80>]}
+func.func @logits(%x: tensor<8x64xf32, #be>, %w: tensor<64x64xf32, #ef>) -> tensor<8x64xf32, #bf> {
+  %u = ptl.elementwise exp %x : (tensor<8x64xf32, #be>) -> tensor<8x64xf32, #be>
+  %g = ptl.elementwise neg %u : (tensor<8x64xf32, #be>) -> tensor<8x64xf32, #be>
+  %y = ptl.dot %g, %w over [embed] : (tensor<8x64xf32, #be>, tensor<64x64xf32, #ef>) -> tensor<8x64xf32, #bf>
+  return %y : tensor<8x64xf32, #bf>
+}
+
+// -----
+
+#bs = #ptl.dims<[batch, seq]>
+#b = #ptl.dims<[batch]>
+
+// A sum over micro-batches is persistent; the kernel that makes a piece adds to it. What is yielded twice gets a copy.
+// CHECK-LABEL: func @step
+// CHECK:         %[[S:.*]]:2 = ptl.accumulate pieces 2
+// CHECK:         rt.kernel rows{{.*}} {rt.accumulate = array<i1: true>, rt.buffers = [#rt.buffer<persistent
+// CHECK:         rt.kernel rows{{.*}} {rt.accumulate = array<i1: true>, rt.buffers = [#rt.buffer<persistent
+func.func @step(%x: tensor<4x8xf32, #bs> {ptl.role = "data", ptl.path = "x"}) -> (tensor<f32> {ptl.role = "loss"}, tensor<f32> {ptl.role = "metric", ptl.path = "again"}) {
+  %s:2 = ptl.accumulate pieces 2 (%k) -> tensor<f32>, tensor<f32> {
+    %p = ptl.microbatch %x[%k] of 2 along batch : tensor<4x8xf32, #bs> -> tensor<2x8xf32, #bs>
+    %t = ptl.reduce sum %p over [batch, seq] : tensor<2x8xf32, #bs> -> tensor<f32>
+    ptl.yield %t, %t : tensor<f32>, tensor<f32>
+  }
+  return %s#0, %s#1 : tensor<f32>, tensor<f32>
+}
