@@ -66,8 +66,8 @@ bool AttentionCheck::operands() {
   attrs.depth = q.dims.back();
   for (auto [type, letter] : {std::pair(&k, "k"), std::pair(&v, "v")})
     if (!type->has(attrs.over))
-      return fail("'attention' runs over '" + ctx.dimName(attrs.over) + "', which " + letter +
-                  " " + name(*type) + " lacks");
+      return fail("'attention' runs over '" + ctx.dimName(attrs.over) + "', which " + letter + " " +
+                  name(*type) + " lacks");
   if (k.dims.back() != attrs.depth)
     return fail("q and k must end in the same dimension, are " + name(q) + " and " + name(k));
   if (attrs.depth == attrs.over || v.dims.back() == attrs.over)
@@ -105,16 +105,18 @@ bool AttentionCheck::group() {
     return false;
   auto [heads, shared] = *arrow;
   if (!q.has(heads) || q.has(shared) || heads == attrs.depth || heads == attrs.over)
-    return fail("'group' goes from a dimension of q " + name(q) + " to one of k and v; q's is "
-                "'" + ctx.dimName(heads) + "' here, k's '" + ctx.dimName(shared) + "'");
+    return fail("'group' goes from a dimension of q " + name(q) +
+                " to one of k and v; q's is "
+                "'" +
+                ctx.dimName(heads) + "' here, k's '" + ctx.dimName(shared) + "'");
   for (auto [type, letter] : {std::pair(&k, "k"), std::pair(&v, "v")})
     if (!type->has(shared) || type->has(heads))
-      return fail("'group' needs '" + ctx.dimName(shared) + "' in place of '" +
-                  ctx.dimName(heads) + "' in " + letter + " " + name(*type));
+      return fail("'group' needs '" + ctx.dimName(shared) + "' in place of '" + ctx.dimName(heads) +
+                  "' in " + letter + " " + name(*type));
   if (ctx.size(heads) % ctx.size(shared) != 0)
     return fail("'group' needs '" + ctx.dimName(heads) + "' = " + llvm::Twine(ctx.size(heads)) +
-                " to be a multiple of '" + ctx.dimName(shared) + "' = " +
-                llvm::Twine(ctx.size(shared)));
+                " to be a multiple of '" + ctx.dimName(shared) +
+                "' = " + llvm::Twine(ctx.size(shared)));
   attrs.group = Arrow{{heads}, {shared}};
   return true;
 }
@@ -133,8 +135,8 @@ bool AttentionCheck::alignment() {
       continue;
     call.error(llvm::Twine(letter) + " " + name(*type) + " has " + ctx.quoted(extra) +
                ", which q " + name(q) + " lacks")
-        .note({}, "fewer key/value heads are said with group: heads -> " +
-                      ctx.dimName(extra.front()));
+        .note({},
+              "fewer key/value heads are said with group: heads -> " + ctx.dimName(extra.front()));
     return false;
   }
   DimId depth = v.dims.back();
@@ -157,8 +159,7 @@ bool AttentionCheck::mask() {
     if (dim != attrs.over && (!q.has(dim) || dim == attrs.depth))
       extra.push_back(dim);
   if (!extra.empty())
-    return fail("the mask " + name(type) + " has " + ctx.quoted(extra) +
-                ", which the scores lack");
+    return fail("the mask " + name(type) + " has " + ctx.quoted(extra) + ", which the scores lack");
   values.push_back(tensor->value);
   return true;
 }
@@ -174,16 +175,14 @@ Entity AttentionCheck::emit() {
 
 static Entity attentionFunction(BuiltinCall &call) {
   AttentionCheck check(call);
-  bool ok = check.operands() && check.options() && check.group() && check.alignment() &&
-            check.mask();
+  bool ok =
+      check.operands() && check.options() && check.group() && check.alignment() && check.mask();
   return ok ? check.emit() : Poison{};
 }
 
 llvm::ArrayRef<Builtin> attentionBuiltins() {
   static const Builtin table[] = {
-      {"attention",
-       {"over", "causal", "window", "mask", "scale", "group"},
-       attentionFunction},
+      {"attention", {"over", "causal", "window", "mask", "scale", "group"}, attentionFunction},
   };
   return table;
 }

@@ -16,8 +16,8 @@ namespace ptlc::sema {
 struct BatchFacts {
   /// By value: computed from data, numbers and random numbers alone.
   std::vector<bool> isData;
-  /// By value: a total over the batch, or linear in one. Of a value that isn't data alone, it may be
-  /// computed piece by piece and added; of one that is, it is computed before.
+  /// By value: a total over the batch, or linear in one. Of a value that isn't data alone, it may
+  /// be computed piece by piece and added; of one that is, it is computed before.
   std::vector<bool> isTotal;
   /// `batch`, and the dimensions that it becomes by reshape, ascending.
   llvm::SmallVector<DimId, 4> batchDims;

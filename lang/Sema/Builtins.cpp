@@ -141,8 +141,9 @@ std::optional<double> BuiltinCall::real(llvm::StringRef label, double fallback) 
   Entity value = ctx.number(argument->value);
   if (value.is<int64_t>() || value.is<double>())
     return value.asDouble();
-  ctx.error(argument->range, "'" + label + "' is a number known when the program is compiled, "
-                                           "not " +
+  ctx.error(argument->range, "'" + label +
+                                 "' is a number known when the program is compiled, "
+                                 "not " +
                                  ctx.describe(value));
   return std::nullopt;
 }
@@ -155,8 +156,9 @@ std::optional<int64_t> BuiltinCall::integer(llvm::StringRef label, int64_t fallb
   if (const auto *integer = value.as<int64_t>())
     return *integer;
   std::string found = value.isNumber() ? numberText(value) : ctx.describe(value);
-  ctx.error(argument->range, "'" + label + "' is a whole number known when the program is "
-                                           "compiled, not " +
+  ctx.error(argument->range, "'" + label +
+                                 "' is a whole number known when the program is "
+                                 "compiled, not " +
                                  found);
   return std::nullopt;
 }

@@ -27,15 +27,14 @@ Entity Evaluator::call(const ast::CallExpr &expr) {
     return callStack(*stack, args, expr.range);
   std::string text = ctx.sourceText(*expr.callee);
   if (callee.is<ModuleEntity>())
-    return ctx.error(expr.range, "'" + text +
-                                     "' is a module; make a part of it first: 'name = " +
+    return ctx.error(expr.range, "'" + text + "' is a module; make a part of it first: 'name = " +
                                      ctx.sourceText(expr) + "'");
   return ctx.error(expr.range, "'" + text + "' is " + ctx.describe(callee) + ", not a function");
 }
 
 bool Evaluator::isVisible(llvm::StringRef name) {
-  return frame.findLocal(name) || (frame.part && frame.part->scope.find(name)) ||
-         name == "batch" || frame.file->scope.find(name);
+  return frame.findLocal(name) || (frame.part && frame.part->scope.find(name)) || name == "batch" ||
+         frame.file->scope.find(name);
 }
 
 bool Evaluator::isBuiltin(llvm::StringRef name) { return !isVisible(name) && findBuiltin(name); }
@@ -148,17 +147,17 @@ Entity Evaluator::returned(const FunctionEntity &function, Entity value) {
   if (value.isPoison())
     return Poison{};
   if (count != decl.results.size())
-    return ctx.error(decl.results.front()->range,
-                     "'" + decl.name.text + "' must return " + llvm::Twine(decl.results.size()) +
-                         " values, returns " + llvm::Twine(count));
+    return ctx.error(decl.results.front()->range, "'" + decl.name.text + "' must return " +
+                                                      llvm::Twine(decl.results.size()) +
+                                                      " values, returns " + llvm::Twine(count));
   std::vector<Entity> elements;
   for (size_t i = 0; i < count; ++i) {
     std::optional<DeclaredType> type = resolve(*decl.results[i]);
     const Entity &element = tuple ? (*tuple->elements)[i] : value;
-    elements.push_back(type ? result(element, *type, decl.results[i]->range,
-                                     "result " + std::to_string(i + 1) + " of '" +
-                                         decl.name.str() + "'")
-                            : Poison{});
+    elements.push_back(
+        type ? result(element, *type, decl.results[i]->range,
+                      "result " + std::to_string(i + 1) + " of '" + decl.name.str() + "'")
+             : Poison{});
   }
   return tuple ? Entity::tuple(std::move(elements)) : elements.front();
 }

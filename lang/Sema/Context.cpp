@@ -36,8 +36,8 @@ Context::Context(lang::SourceManager &sources, const AnalyzeOptions &options,
   for (const Define &define : options.defines) {
     Entity value = parseDefineValue(define.value);
     if (value.isPoison())
-      error({}, "-D " + define.name + ": expected a number, true or false, found '" +
-                    define.value + "'");
+      error({}, "-D " + define.name + ": expected a number, true or false, found '" + define.value +
+                    "'");
     defines.push_back({define.name, std::move(value), false});
   }
 }

@@ -99,8 +99,8 @@ public:
   void endGraph() { graph = nullptr; }
   /// The call whose function is being expanded.
   CallId currentCall = 0;
-  /// Counts one step of expansion. Returns false, and reports it once, when there are so many that the
-  /// program can't be meant; then everything is to end quickly.
+  /// Counts one step of expansion. Returns false, and reports it once, when there are so many that
+  /// the program can't be meant; then everything is to end quickly.
   bool spend(lang::SourceRange range);
   /// The next number of a random call of `part` in this graph.
   unsigned nextRandom(PartId part);
@@ -110,7 +110,7 @@ private:
   Graph &target();
 
   std::set<std::pair<uint32_t, uint32_t>> reportedPlaces;
-  unsigned steps = 0; ///< of expansion so far
+  unsigned steps = 0;                ///< of expansion so far
   std::vector<unsigned> randomCalls; ///< by part
   Graph scratch;
 };

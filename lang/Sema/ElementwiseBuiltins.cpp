@@ -122,8 +122,8 @@ static std::optional<Kind> commonKind(BuiltinCall &call, const Entity &a, const 
   if (left == right)
     return left;
   if (left == Kind::Bool || right == Kind::Bool) {
-    call.error("'" + call.name + "' chooses between " + kindName(left) + " and " +
-               kindName(right) + "; use float(x)");
+    call.error("'" + call.name + "' chooses between " + kindName(left) + " and " + kindName(right) +
+               "; use float(x)");
     return std::nullopt;
   }
   return Kind::Float;

@@ -63,9 +63,9 @@ struct ClusterEntity {
 
 class Entity {
 public:
-  using Storage =
-      std::variant<Poison, int64_t, double, bool, DimEntity, Tensor, Text, PartEntity, StackEntity,
-                   TupleEntity, RangeEntity, FunctionEntity, ModuleEntity, FileEntity, ClusterEntity>;
+  using Storage = std::variant<Poison, int64_t, double, bool, DimEntity, Tensor, Text, PartEntity,
+                               StackEntity, TupleEntity, RangeEntity, FunctionEntity, ModuleEntity,
+                               FileEntity, ClusterEntity>;
 
   Entity() = default;
   template <typename T>

@@ -46,8 +46,8 @@ bool EntryReader::accept(llvm::ArrayRef<llvm::StringRef> labels, size_t most) {
     if (arg.isPositional())
       continue;
     if (!llvm::is_contained(labels, label(arg)))
-      fail(arg, "'" + name + "' has no '" + label(arg) + "'" +
-                    lang::didYouMean(label(arg), labels));
+      fail(arg,
+           "'" + name + "' has no '" + label(arg) + "'" + lang::didYouMean(label(arg), labels));
     else if (named(label(arg)) != &arg)
       fail(arg, "'" + label(arg) + "' is given twice");
   }
@@ -150,8 +150,8 @@ std::optional<unsigned> EntryReader::word(const ast::Arg &arg,
   for (auto [index, candidate] : llvm::enumerate(words))
     list += (index == 0 ? "" : index + 1 == words.size() ? " or " : ", ") + candidate.str();
   std::string shown = found.empty() ? ctx.sourceText(*arg.value) : found.str();
-  ctx.error(arg.value->range, what(arg) + " is " + list + ", not '" + shown + "'" +
-                                  lang::didYouMean(found, words));
+  ctx.error(arg.value->range,
+            what(arg) + " is " + list + ", not '" + shown + "'" + lang::didYouMean(found, words));
   return std::nullopt;
 }
 

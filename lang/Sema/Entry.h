@@ -35,8 +35,8 @@ public:
   const ast::Arg *named(llvm::StringRef label) const;
   llvm::SmallVector<const ast::Arg *> positional() const;
 
-  /// Reports labels that aren't among `labels`, labels given twice and more than `most` arguments by
-  /// place; returns whether there were none.
+  /// Reports labels that aren't among `labels`, labels given twice and more than `most` arguments
+  /// by place; returns whether there were none.
   bool accept(llvm::ArrayRef<llvm::StringRef> labels, size_t most);
   /// The only argument by place; reports its absence.
   const ast::Arg *single();
@@ -75,9 +75,9 @@ private:
 /// The name of a call or a lone word: `tokens(...)`, `constant`; empty for anything else.
 llvm::StringRef headWord(const ast::Expr &expr);
 
-/// Checks a unit by itself, for measures where no quantity is expected. Reports and returns nullopt.
-std::optional<double> unitFactor(Context &ctx, const ast::MeasureExpr &measure,
-                                 Quantity &quantity);
+/// Checks a unit by itself, for measures where no quantity is expected. Reports and returns
+/// nullopt.
+std::optional<double> unitFactor(Context &ctx, const ast::MeasureExpr &measure, Quantity &quantity);
 
 } // namespace ptlc::sema
 

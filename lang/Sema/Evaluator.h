@@ -94,9 +94,9 @@ public:
   Arguments arguments(llvm::ArrayRef<ast::Arg> args);
   /// One dimension or a tuple of them; reports anything else.
   std::optional<DimList> dims(const Entity &value, lang::SourceRange range);
-  using BindFunction =
-      llvm::function_ref<void(const ast::Param &, Entity, const DeclaredType *)>;
-  /// Gives the parameters their values. `bind` receives each, in order. Returns false if one has none.
+  using BindFunction = llvm::function_ref<void(const ast::Param &, Entity, const DeclaredType *)>;
+  /// Gives the parameters their values. `bind` receives each, in order. Returns false if one has
+  /// none.
   bool bindParameters(llvm::ArrayRef<ast::Param> params, const Arguments &args, Frame &callee,
                       llvm::StringRef name, lang::SourceRange site, lang::SourceRange declaration,
                       BindFunction bind);

@@ -79,8 +79,8 @@ Entity Evaluator::range(const ast::RangeExpr &expr) {
     }
     failed = true;
     if (!value.isPoison())
-      ctx.error(sides[i]->range, "the ends of a range are whole numbers, this is " +
-                                     ctx.describe(value));
+      ctx.error(sides[i]->range,
+                "the ends of a range are whole numbers, this is " + ctx.describe(value));
   }
   return failed ? Entity() : Entity(RangeEntity{ends[0], ends[1]});
 }
@@ -96,11 +96,11 @@ std::optional<RangeEntity> Evaluator::walked(const Entity &value, lang::SourceRa
     result = {0, *count};
   else {
     if (!entity.isPoison())
-      ctx.error(range, word == "repeat"
-                           ? "'repeat' needs a whole number, found " +
-                                 (entity.isNumber() ? numberText(entity) : ctx.describe(entity))
-                           : "'for' walks a range such as 0..n or a stack, not " +
-                                 ctx.describe(entity));
+      ctx.error(range,
+                word == "repeat"
+                    ? "'repeat' needs a whole number, found " +
+                          (entity.isNumber() ? numberText(entity) : ctx.describe(entity))
+                    : "'for' walks a range such as 0..n or a stack, not " + ctx.describe(entity));
     return std::nullopt;
   }
   if (result.last <= result.first || result.last - result.first <= kMostSteps)

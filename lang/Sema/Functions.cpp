@@ -60,8 +60,8 @@ Arguments FunctionExpander::fieldArguments(const ast::FunctionDecl &loss, Graph 
     }
     if (!fields.empty() && !isField)
       ctx.error(param.range, "'loss' takes '" + name + "', which the data doesn't have")
-          .note(data, "the data " + ctx.lineOf(data, param.range) + " has " +
-                          llvm::join(fields, ", "));
+          .note(data,
+                "the data " + ctx.lineOf(data, param.range) + " has " + llvm::join(fields, ", "));
     std::optional<DeclaredType> type = evaluator.resolve(*param.type);
     if (type && checkField(param, *type))
       argument.value = addParameter(graph, param, *type);
@@ -91,8 +91,7 @@ void FunctionExpander::expandLoss() {
     graph.results.push_back(tensor->value);
   else if (!result.isPoison())
     ctx.error(function->decl->range, "'loss' must return one number, returns " +
-                                         ctx.describe(result) +
-                                         (tensor ? "; use mean(…)" : ""));
+                                         ctx.describe(result) + (tensor ? "; use mean(…)" : ""));
   ctx.endGraph();
 }
 

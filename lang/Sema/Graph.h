@@ -39,7 +39,8 @@ inline constexpr DimId kBatchDim = 0;
 using DimList = llvm::SmallVector<DimId, 4>;
 
 /// A named dimension. `name` is what a type and a plan's `shard` say ("seq"); `qualified` is unique
-/// in the program: "seq" in the main file, "llama.seq" in an imported one, "blocks.0.half" in a part.
+/// in the program: "seq" in the main file, "llama.seq" in an imported one, "blocks.0.half" in a
+/// part.
 struct Dim {
   std::string name;
   std::string qualified;
@@ -58,47 +59,11 @@ struct Type {
   bool has(DimId dim) const;
 };
 
-/// The operations of the language. "as x" means the type of the first operand.
+/// The operations of the language; Ops.def says what each takes and gives.
 enum class Op : uint8_t {
-  Constant, ///< () ConstantAttrs; a scalar
-  // Element-wise, aligned by name.
-  Add, Sub, Mul, Div, Mod, ///< (a, b); Mod has the sign of the divisor, as in Python
-  Pow, Max2, Min2,         ///< (a, b)
-  Eq, Ne, Lt, Le, Gt, Ge,  ///< (a, b) of one kind; bool
-  And, Or,                 ///< (a, b) bool
-  Where,                   ///< (condition, a, b)
-  Neg, Not, Abs,           ///< (x) as x
-  Exp, Log, Sqrt, Rsqrt, Sin, Cos, Tanh, Sigmoid, Relu, Gelu, Silu, ///< (x) float; gelu: tanh form
-  Floor, Ceil,             ///< (x) float to float
-  ToFloat, ToInt,          ///< (x); from any kind. ToInt truncates
-  StopGradient,            ///< (x) as x
-  Dropout,                 ///< (x) RandomAttrs with p; as x
-  // Contraction and reduction.
-  Dot,                     ///< (a, b, ...) DimsAttrs: summed names; the rest in order of appearance
-  Sum, Mean, Max, Min,     ///< (x [, mask]) DimsAttrs: folded names; mask: bool, names within x's
-  ArgMax,                  ///< (x) DimsAttrs of one; int without it; the lowest index wins
-  // Along one dimension, as x.
-  Softmax, LogSoftmax,     ///< (x) DimsAttrs of one
-  LayerNorm, RmsNorm,      ///< (x) NormAttrs
-  Rope,                    ///< (x) RopeAttrs
-  // Indexing and shape.
-  IndexNumber,             ///< (x) IndexAttrs; without the dimension
-  Gather,                  ///< (x, indices) DimsAttrs of one: indices' names stand in its place
-  Reshape,                 ///< (x) ReshapeAttrs
-  Reorder,                 ///< (x); the same names in the order of the result's type
-  Concat,                  ///< (a, b, ...) ConcatAttrs
-  Slice, Pad,              ///< (x) ResizeAttrs
-  Expand,                  ///< (x) DimsAttrs: the new names, first in the result
-  Stack,                   ///< (a, b, ...) DimsAttrs of one: the new name, first in the result
-  OneHot,                  ///< (int x) DimsAttrs of one: last in the result; float 0 or 1
-  Iota,                    ///< () DimsAttrs of one; int[d], the global index
-  TopK,                    ///< (x) ResizeAttrs: values and int indices, largest first
-  // Losses and attention.
-  CrossEntropy,            ///< (logits, int targets) CrossEntropyAttrs
-  Mse,                     ///< (a, b) with equal sets of names; scalar mean of squares
-  Attention,               ///< (q, k, v [, bool mask]) AttentionAttrs
-  // Random numbers.
-  RandomNormal, RandomUniform, ///< () RandomAttrs; the type says the names
+#define PTLC_SEMA_OP(NAME, TEXT) NAME,
+#include "lang/Sema/Ops.def"
+#undef PTLC_SEMA_OP
 };
 
 /// The name of an operation as the language and dumps write it: "add", "cross_entropy".
@@ -161,8 +126,8 @@ struct RandomAttrs {
   double p = 0;      ///< Dropout only
   std::string place; ///< "part#n": the key of the random stream
 };
-using Attrs = std::variant<std::monostate, ConstantAttrs, DimsAttrs, NormAttrs, RopeAttrs, IndexAttrs,
-                           ReshapeAttrs, ConcatAttrs, ResizeAttrs, CrossEntropyAttrs,
+using Attrs = std::variant<std::monostate, ConstantAttrs, DimsAttrs, NormAttrs, RopeAttrs,
+                           IndexAttrs, ReshapeAttrs, ConcatAttrs, ResizeAttrs, CrossEntropyAttrs,
                            AttentionAttrs, RandomAttrs>;
 
 /// Weights come first (value i is weight i of the program), then the parameters, then results.
@@ -185,11 +150,11 @@ struct Node {
 /// groups by to show functions. Calls are in the order in which they begin; calls[0] is the root.
 struct Call {
   CallId parent = kNone;
-  std::string function;         ///< "forward"
-  std::string module;           ///< "Attention"; empty for a function of a file
-  PartId part = 0;              ///< the part whose function it is
-  lang::SourceRange range;      ///< the call's expression, in the parent's function
-  lang::SourceRange definition; ///< the function's declaration
+  std::string function;                    ///< "forward"
+  std::string module;                      ///< "Attention"; empty for a function of a file
+  PartId part = 0;                         ///< the part whose function it is
+  lang::SourceRange range;                 ///< the call's expression, in the parent's function
+  lang::SourceRange definition;            ///< the function's declaration
   llvm::SmallVector<ValueId, 4> arguments; ///< the tensors among them, in order of the parameters
   llvm::SmallVector<ValueId, 2> results;   ///< tensors
 };

@@ -38,16 +38,15 @@ Entity Evaluator::indexOne(Tensor base, const Argument &arg, const ast::IndexExp
       return Poison{};
     llvm::StringRef first = type.dims.empty() ? "dim" : ctx.dimName(type.dims.front());
     return ctx.error(arg.range, "say which dimension is indexed: '" + ctx.sourceText(*expr.base) +
-                                    "[" + first + ": " + ctx.sourceText(*arg.syntax->value) +
-                                    "]'");
+                                    "[" + first + ": " + ctx.sourceText(*arg.syntax->value) + "]'");
   }
   Entity named = lookup(arg.syntax->label);
   if (named.isPoison() || (!arg.arrow && arg.value.isPoison()))
     return Poison{};
   const auto *dim = named.as<DimEntity>();
   if (!dim)
-    return ctx.error(arg.range, "'" + arg.label + "' is not a dimension but " +
-                                    ctx.describe(named));
+    return ctx.error(arg.range,
+                     "'" + arg.label + "' is not a dimension but " + ctx.describe(named));
   if (!type.has(dim->id)) {
     llvm::SmallVector<llvm::StringRef> candidates;
     for (DimId other : type.dims)
@@ -77,8 +76,8 @@ Entity Evaluator::indexNumber(Tensor base, DimId dim, int64_t index, const Argum
                                     ", not " + llvm::Twine(index));
   Type result = ctx.type(base);
   result.dims.erase(llvm::find(result.dims, dim));
-  return Tensor{ctx.emit(Op::IndexNumber, {base.value}, std::move(result), IndexAttrs{dim, index},
-                         site)};
+  return Tensor{
+      ctx.emit(Op::IndexNumber, {base.value}, std::move(result), IndexAttrs{dim, index}, site)};
 }
 
 Entity Evaluator::gather(Tensor base, DimId dim, Tensor indices, lang::SourceRange site) {
@@ -93,8 +92,8 @@ Entity Evaluator::gather(Tensor base, DimId dim, Tensor indices, lang::SourceRan
       if (name == dim || !from.has(name))
         result.dims.push_back(name);
   }
-  return Tensor{ctx.emit(Op::Gather, {base.value, indices.value}, std::move(result),
-                         DimsAttrs{{dim}}, site)};
+  return Tensor{
+      ctx.emit(Op::Gather, {base.value, indices.value}, std::move(result), DimsAttrs{{dim}}, site)};
 }
 
 Entity Evaluator::indexStack(const StackEntity &stack, const Arguments &args,
@@ -116,8 +115,8 @@ Entity Evaluator::indexStack(const StackEntity &stack, const Arguments &args,
   }
   const auto *some = index.as<RangeEntity>();
   if (!some)
-    return ctx.error(range, "a stack is indexed by a number or a range, this is " +
-                                ctx.describe(index));
+    return ctx.error(range,
+                     "a stack is indexed by a number or a range, this is " + ctx.describe(index));
   if (some->first < 0 || some->first > some->last)
     return outside(some->first);
   if (some->last > count)

@@ -68,8 +68,8 @@ std::optional<InitialValue> evaluateInitialValue(Evaluator &evaluator, const ast
     llvm::SmallVector<llvm::StringRef> candidates;
     for (const Row &other : kRows)
       candidates.push_back(other.name);
-    ctx.error(expr.range, "unknown initial value '" + name + "'" +
-                              lang::didYouMean(name, candidates));
+    ctx.error(expr.range,
+              "unknown initial value '" + name + "'" + lang::didYouMean(name, candidates));
     return std::nullopt;
   }
   Arguments args;

@@ -172,8 +172,8 @@ FileScope *Loader::importFile(FileScope &file, const ast::ImportDecl &import,
 FileScope *Loader::importLibrary(const ast::ImportDecl &import) {
   llvm::StringRef library = import.path.parts.front().text;
   if (library != "std") {
-    ctx.error(import.range, "unknown library '" + library +
-                                "'; a file is imported by its name in quotes");
+    ctx.error(import.range,
+              "unknown library '" + library + "'; a file is imported by its name in quotes");
     return nullptr;
   }
   std::string name = import.path.str().substr(library.size());

@@ -7,8 +7,8 @@
 
 namespace ptlc::sema {
 
-/// Parses the main file and all that it imports, and declares their top-level names. Returns the main
-/// file's scope, or null if a file has syntax errors.
+/// Parses the main file and all that it imports, and declares their top-level names. Returns the
+/// main file's scope, or null if a file has syntax errors.
 FileScope *loadProgram(Context &ctx, lang::FileId main);
 
 /// Reports `name` as already declared, here and there.

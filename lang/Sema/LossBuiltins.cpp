@@ -34,9 +34,8 @@ static Entity crossEntropyFunction(BuiltinCall &call) {
   bool same = given.dims.size() == wanted.dims.size() &&
               llvm::all_of(given.dims, [&](DimId dim) { return wanted.has(dim); });
   if (!same)
-    return call.error("'cross_entropy' of " + ctx.typeName(type) + " over '" +
-                      ctx.dimName(*over) + "' needs targets " + ctx.typeName(wanted) + ", not " +
-                      ctx.typeName(given));
+    return call.error("'cross_entropy' of " + ctx.typeName(type) + " over '" + ctx.dimName(*over) +
+                      "' needs targets " + ctx.typeName(wanted) + ", not " + ctx.typeName(given));
   CrossEntropyAttrs attrs;
   attrs.over = *over;
   attrs.reduce = *reduce;

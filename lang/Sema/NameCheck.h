@@ -7,9 +7,9 @@
 
 namespace ptlc::sema {
 
-/// Reports names that are unknown, declared twice or assigned without being a `var`, in all modules,
-/// functions and sizes of `file`, used or not, each once. What depends on the meaning of a name is
-/// left to the expansion, which is silent about unknown names.
+/// Reports names that are unknown, declared twice or assigned without being a `var`, in all
+/// modules, functions and sizes of `file`, used or not, each once. What depends on the meaning of a
+/// name is left to the expansion, which is silent about unknown names.
 void checkNames(Context &ctx, const FileScope &file);
 
 /// The names of all values that a plan's path can reach in `function`: parameters, `let`, `var`.

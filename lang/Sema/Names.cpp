@@ -144,15 +144,15 @@ Entity Evaluator::member(const Entity &base, llvm::StringRef baseText, const ast
     int64_t count = stack->parts->size();
     if (place < count)
       return PartEntity{(*stack->parts)[place]};
-    return ctx.error(range, "the stack has parts 0 to " + llvm::Twine(count - 1) + ", not " +
-                                name.text);
+    return ctx.error(range,
+                     "the stack has parts 0 to " + llvm::Twine(count - 1) + ", not " + name.text);
   }
   if (const auto *tuple = base.as<TupleEntity>(); tuple && isPlace) {
     int64_t count = tuple->elements->size();
     if (place < count)
       return (*tuple->elements)[place];
-    return ctx.error(range, "the tuple has values 0 to " + llvm::Twine(count - 1) + ", not " +
-                                name.text);
+    return ctx.error(range,
+                     "the tuple has values 0 to " + llvm::Twine(count - 1) + ", not " + name.text);
   }
   return ctx.error(range, ctx.describe(base) + " has no '" + name.text + "'");
 }

@@ -99,8 +99,9 @@ Entity numberBinary(Context &ctx, const ast::BinaryExpr &expr, const Entity &lhs
   if (ast::isComparison(expr.op))
     return a && b ? compare(expr.op, *a, *b) : compare(expr.op, lhs.asDouble(), rhs.asDouble());
   if (lhs.is<bool>() || rhs.is<bool>())
-    return ctx.error(expr.range, "'" + ast::spelling(expr.op) + "' on a bool; use where(…) or "
-                                                                "float(x)");
+    return ctx.error(expr.range, "'" + ast::spelling(expr.op) +
+                                     "' on a bool; use where(…) or "
+                                     "float(x)");
   bool divides = expr.op == BinaryOp::Div || expr.op == BinaryOp::Rem;
   if (divides && rhs.asDouble() == 0)
     return ctx.error(expr.range, "division by zero");

@@ -35,16 +35,15 @@ Entity Evaluator::unary(const ast::UnaryExpr &expr) {
   const auto *tensor = value.as<Tensor>();
   bool isNot = expr.op == ast::UnaryOp::Not;
   if (!tensor && !value.isNumber())
-    return ctx.error(expr.range,
-                     (isNot ? "'not' on " : "arithmetic on ") + ctx.describe(value));
+    return ctx.error(expr.range, (isNot ? "'not' on " : "arithmetic on ") + ctx.describe(value));
   bool isBool = kind(value) == Kind::Bool;
   if (isNot && !isBool)
     return ctx.error(expr.range, "'not' needs a bool, has " + ctx.describe(value));
   if (!isNot && isBool)
     return ctx.error(expr.range, "'-' on a bool; use where(…) or float(x)");
   if (tensor)
-    return Tensor{ctx.emit(isNot ? Op::Not : Op::Neg, {tensor->value}, ctx.type(*tensor), {},
-                           expr.range)};
+    return Tensor{
+        ctx.emit(isNot ? Op::Not : Op::Neg, {tensor->value}, ctx.type(*tensor), {}, expr.range)};
   return isNot ? Entity(!*value.as<bool>()) : numberNegate(ctx, value, expr.range);
 }
 
@@ -58,8 +57,8 @@ static void noteDifference(Context &ctx, Report &report, const Type &left, const
     if (!left.has(dim))
       onlyRight.push_back(dim);
   std::string text = "only the left has " + ctx.quoted(onlyLeft) + ", only the right " +
-                     ctx.quoted(onlyRight) + "; expand(x, " +
-                     ctx.dimName(onlyRight.front()).str() + ") adds a dimension";
+                     ctx.quoted(onlyRight) + "; expand(x, " + ctx.dimName(onlyRight.front()).str() +
+                     ") adds a dimension";
   for (DimId a : onlyLeft)
     for (DimId b : onlyRight)
       if (ctx.size(a) == ctx.size(b)) {
@@ -74,8 +73,7 @@ std::optional<DimList> Evaluator::join(llvm::StringRef op, const Entity &lhs, co
                                        lang::SourceRange range) {
   for (const Entity *side : {&lhs, &rhs})
     if (!side->is<Tensor>() && !side->isNumber()) {
-      ctx.error(range, "'" + op + "' works on numbers and tensors, not on " +
-                           ctx.describe(*side));
+      ctx.error(range, "'" + op + "' works on numbers and tensors, not on " + ctx.describe(*side));
       return std::nullopt;
     }
   Type left, right;
@@ -162,8 +160,8 @@ Entity Evaluator::logic(llvm::StringRef op, const Entity &lhs, const Entity &rhs
   if (lhs.is<bool>() && rhs.is<bool>())
     return op == "and" ? *lhs.as<bool>() && *rhs.as<bool>() : *lhs.as<bool>() || *rhs.as<bool>();
   ValueId a = operand(lhs, Kind::Bool, range), b = operand(rhs, Kind::Bool, range);
-  return Tensor{ctx.emit(op == "and" ? Op::And : Op::Or, {a, b}, Type{Kind::Bool, *dims}, {},
-                         range)};
+  return Tensor{
+      ctx.emit(op == "and" ? Op::And : Op::Or, {a, b}, Type{Kind::Bool, *dims}, {}, range)};
 }
 
 /// "[batch]" of a tensor, "a float" of a number, for messages about two operands.
@@ -254,8 +252,9 @@ Entity Evaluator::matmul(const Entity &lhs, const Entity &rhs, const ast::Binary
   DimList twice = shared(left, right);
   twice.pop_back();
   if (!twice.empty())
-    return ctx.error(expr.range, "'@' would give " + ctx.quoted(twice) + " twice: " +
-                                     ctx.typeName(left) + " @ " + ctx.typeName(right))
+    return ctx
+        .error(expr.range, "'@' would give " + ctx.quoted(twice) + " twice: " + ctx.typeName(left) +
+                               " @ " + ctx.typeName(right))
         .note({}, "dot(a, b, over: " + ctx.dimName(over) + ") keeps one, aligned by name");
   return contract({a, b}, {over}, expr.range);
 }

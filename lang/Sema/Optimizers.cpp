@@ -75,8 +75,8 @@ static void checkSgd(EntryReader &call, const OptimizerSpec &spec) {
     call.ctx.error(call.range, "'nesterov' needs a momentum and no dampening");
 }
 
-static std::optional<Candidate> readOptimizer(EntryReader &entry, const ast::Arg &arg,
-                                              Frame &frame, PartInstance *model) {
+static std::optional<Candidate> readOptimizer(EntryReader &entry, const ast::Arg &arg, Frame &frame,
+                                              PartInstance *model) {
   llvm::SmallVector<llvm::StringRef> names;
   for (const OptimizerRow &row : optimizerRows())
     names.push_back(row.name);
@@ -145,7 +145,8 @@ static void distribute(Context &ctx, std::vector<Candidate> &candidates, lang::S
       continue;
     anyTrained = true;
     if (owner[index] < 0) {
-      ctx.error(range, "no optimizer trains '" + weight.path + "'; one without 'in:' takes the rest")
+      ctx.error(range,
+                "no optimizer trains '" + weight.path + "'; one without 'in:' takes the rest")
           .note(weight.range, "the weight is declared " + ctx.lineOf(weight.range, range));
       return;
     }
@@ -161,8 +162,7 @@ std::vector<OptimizerSpec> readOptimizers(EntryReader &entry, PartInstance *mode
   std::vector<Candidate> candidates;
   bool failed = !entry.single();
   for (const ast::Arg *arg : entry.positional()) {
-    std::optional<Candidate> candidate =
-        readOptimizer(entry, *arg, entry.evaluator.where(), model);
+    std::optional<Candidate> candidate = readOptimizer(entry, *arg, entry.evaluator.where(), model);
     failed |= !candidate;
     if (candidate)
       candidates.push_back(std::move(*candidate));

@@ -58,15 +58,16 @@ PartInstance *PartBuilder::build(const ModuleEntity &module, const Arguments &ar
   auto bind = [&](const ast::Param &param, Entity value, const DeclaredType *) {
     const auto *tensor = value.as<Tensor>();
     if (tensor && tensor->value >= ctx.program.weights.size()) {
-      ctx.error(site, "'" + param.name.text + "' is computed; a module takes dimensions, numbers, "
-                                              "parts and weights");
+      ctx.error(site, "'" + param.name.text +
+                          "' is computed; a module takes dimensions, numbers, "
+                          "parts and weights");
       value = Poison{};
     }
     parameters.locals.push_back({param.name.text, value, param.range, false});
     part.scope.add(member(param.name.text, param.range, std::move(value)));
   };
-  failed = !caller.bindParameters(decl.params, args, parameters, decl.name.text, site, decl.range,
-                                  bind);
+  failed =
+      !caller.bindParameters(decl.params, args, parameters, decl.name.text, site, decl.range, bind);
   for (const ast::Param &param : decl.params)
     if (failed && !part.scope.find(param.name.text))
       part.scope.add(member(param.name.text, param.range, Poison{}));
@@ -165,8 +166,9 @@ void PartBuilder::buildPart(PartInstance &part, Frame &frame, const ast::PartDec
   const auto *call = llvm::dyn_cast<ast::CallExpr>(decl.value.get());
   Entity value;
   if (!call) {
-    ctx.error(decl.value->range, "'" + name + "' must be a part such as 'MLP()'; a number is "
-                                              "'const " +
+    ctx.error(decl.value->range, "'" + name +
+                                     "' must be a part such as 'MLP()'; a number is "
+                                     "'const " +
                                      name + " = …'");
   } else if (!decl.repeat) {
     if (PartInstance *inner = buildOne(part, frame, decl, *call, path))
@@ -174,14 +176,13 @@ void PartBuilder::buildPart(PartInstance &part, Frame &frame, const ast::PartDec
   } else {
     Evaluator evaluator(ctx, frame);
     Entity count = evaluator.evaluate(*decl.repeat->count);
-    std::optional<RangeEntity> range =
-        evaluator.walked(count, decl.repeat->count->range, "repeat");
+    std::optional<RangeEntity> range = evaluator.walked(count, decl.repeat->count->range, "repeat");
     std::vector<PartInstance *> parts;
     PartStack stack{path, {}, decl.range};
     for (int64_t i = range ? range->first : 0; range && i < range->last; ++i) {
       frame.locals.push_back({decl.repeat->variable.text, i, decl.repeat->range, false});
-      PartInstance *inner = buildOne(part, frame, decl, *call,
-                                     path + "." + std::to_string(i - range->first));
+      PartInstance *inner =
+          buildOne(part, frame, decl, *call, path + "." + std::to_string(i - range->first));
       frame.locals.pop_back();
       if (!inner) {
         range.reset();

@@ -26,8 +26,7 @@ bool isInside(const Program &program, PartId part, llvm::ArrayRef<PartId> parts)
   return false;
 }
 
-llvm::SmallVector<uint32_t, 4> weightsInside(const Program &program,
-                                             llvm::ArrayRef<PartId> parts) {
+llvm::SmallVector<uint32_t, 4> weightsInside(const Program &program, llvm::ArrayRef<PartId> parts) {
   // Parents come before their parts, so one pass marks everything inside.
   llvm::BitVector inside(program.parts.size());
   for (PartId part : parts)
@@ -59,8 +58,8 @@ bool PathResolver::flatten(const ast::Expr &expr, std::vector<Step> &steps) {
   }
   const auto *index = llvm::dyn_cast<ast::IndexExpr>(&expr);
   if (!index || index->args.size() != 1 || !index->args.front().isPositional()) {
-    ctx.error(expr.range, "expected a path such as blocks.0.attn, found '" +
-                              ctx.sourceText(expr) + "'");
+    ctx.error(expr.range,
+              "expected a path such as blocks.0.attn, found '" + ctx.sourceText(expr) + "'");
     return false;
   }
   if (!flatten(*index->base, steps))
@@ -73,8 +72,8 @@ bool PathResolver::flatten(const ast::Expr &expr, std::vector<Step> &steps) {
   else if (const auto *range = value.as<RangeEntity>())
     places = *range;
   else if (!value.isPoison())
-    ctx.error(inner.range, "a stack is indexed by a number or a range, this is " +
-                               ctx.describe(value));
+    ctx.error(inner.range,
+              "a stack is indexed by a number or a range, this is " + ctx.describe(value));
   if (!places)
     return false;
   steps.push_back({ctx.sourceText(inner), places});
@@ -99,8 +98,8 @@ bool PathResolver::stepIndex(const Step &step, std::vector<Entity> &nodes,
                            ", not " + (empty ? step.text : std::to_string(wrong)));
       return false;
     }
-    next.push_back(Entity::stack({stack->parts->begin() + step.places->first,
-                                  stack->parts->begin() + step.places->last}));
+    next.push_back(Entity::stack(
+        {stack->parts->begin() + step.places->first, stack->parts->begin() + step.places->last}));
   }
   nodes = std::move(next);
   return true;

@@ -37,8 +37,7 @@ private:
 };
 
 /// The weights in these parts and in all parts inside them, ascending.
-llvm::SmallVector<uint32_t, 4> weightsInside(const Program &program,
-                                             llvm::ArrayRef<PartId> parts);
+llvm::SmallVector<uint32_t, 4> weightsInside(const Program &program, llvm::ArrayRef<PartId> parts);
 
 /// Whether `part` is one of `parts` or inside of one.
 bool isInside(const Program &program, PartId part, llvm::ArrayRef<PartId> parts);

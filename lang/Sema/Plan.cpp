@@ -21,16 +21,16 @@ void PlanReader::mesh(const ast::PlanDecl &decl) {
   for (const ast::Bind &bind : decl.axes) {
     Entity size = ctx.number(Evaluator(ctx, frame).evaluate(*bind.value));
     const auto *number = size.as<int64_t>();
-    bool twice = llvm::any_of(plan.mesh, [&](const MeshAxis &axis) {
-      return axis.name == bind.name.text;
-    });
+    bool twice =
+        llvm::any_of(plan.mesh, [&](const MeshAxis &axis) { return axis.name == bind.name.text; });
     if (twice) {
       ctx.error(bind.range, "axis '" + bind.name.text + "' is given twice");
       continue;
     }
     constexpr int64_t kLargestAxis = 1 << 24;
     if (!size.isPoison() && (!number || *number < 1 || *number > kLargestAxis))
-      ctx.error(bind.range, "axis '" + bind.name.text + "' must have a whole size of at least 1, is " +
+      ctx.error(bind.range, "axis '" + bind.name.text +
+                                "' must have a whole size of at least 1, is " +
                                 (size.isNumber() ? numberText(size) : ctx.describe(size)));
     plan.mesh.push_back({bind.name.str(), number ? *number : 1, bind.range});
   }
@@ -119,8 +119,7 @@ std::optional<AxisList> PlanReader::axes(const ast::Expr &expr, bool mayBeNone) 
     std::string text = ctx.sourceText(*word);
     if (mayBeNone && words.size() == 1 && text == "none")
       return result;
-    auto axis =
-        llvm::find_if(plan.mesh, [&](const MeshAxis &other) { return other.name == text; });
+    auto axis = llvm::find_if(plan.mesh, [&](const MeshAxis &other) { return other.name == text; });
     if (axis == plan.mesh.end()) {
       llvm::SmallVector<llvm::StringRef> names;
       for (const MeshAxis &other : plan.mesh)
@@ -238,9 +237,8 @@ void PlanReader::promise(const ast::AssertDirective &directive) {
     else if (!number.isPoison())
       ctx.error(directive.bound->range, "'bubble' is a number, not " + ctx.describe(number));
   } else {
-    value = reader.measure(*directive.bound, result.what == Promise::What::Time
-                                                 ? Quantity::Seconds
-                                                 : Quantity::Bytes);
+    value = reader.measure(*directive.bound, result.what == Promise::What::Time ? Quantity::Seconds
+                                                                                : Quantity::Bytes);
   }
   if (!value)
     return;

@@ -96,19 +96,18 @@ static bool checkAxes(Context &ctx, const PlanSpec &plan, const Type &type,
   std::vector<std::pair<const ShardRule *, DimId>> owner(plan.mesh.size(), {nullptr, 0});
   for (DimId dim : type.dims) {
     const ShardRule *rule = ruleFor(plan, dim, weight);
-    for (unsigned axis : rule ? llvm::ArrayRef<unsigned>(rule->axes.axes)
-                              : llvm::ArrayRef<unsigned>()) {
+    for (unsigned axis :
+         rule ? llvm::ArrayRef<unsigned>(rule->axes.axes) : llvm::ArrayRef<unsigned>()) {
       auto &[other, otherDim] = owner[axis];
       if (!other) {
         other = rule;
         otherDim = dim;
         continue;
       }
-      lang::SourceRange later = std::max(rule->range, other->range, [](auto &a, auto &b) {
-        return a.begin < b.begin;
-      });
-      ctx.error(later, "'" + ctx.dimName(otherDim) + "' and '" + ctx.dimName(dim) + "' of '" + name +
-                           "' are both split over axis '" + plan.mesh[axis].name + "'")
+      lang::SourceRange later =
+          std::max(rule->range, other->range, [](auto &a, auto &b) { return a.begin < b.begin; });
+      ctx.error(later, "'" + ctx.dimName(otherDim) + "' and '" + ctx.dimName(dim) + "' of '" +
+                           name + "' are both split over axis '" + plan.mesh[axis].name + "'")
           .note(declaration, "'" + name + "' is declared " + ctx.lineOf(declaration, later));
       return false;
     }
@@ -122,10 +121,9 @@ void checkConflicts(Context &ctx, const PlanSpec &plan) {
   checkPairs(ctx, plan.zeros, "'zero'", [](const ZeroRule &a, const ZeroRule &b) {
     return a.level != b.level || a.over.axes != b.over.axes;
   });
-  checkPairs(ctx, plan.precisions, "'precision'",
-             [](const PrecisionRule &a, const PrecisionRule &b) {
-               return a.precision != b.precision;
-             });
+  checkPairs(
+      ctx, plan.precisions, "'precision'",
+      [](const PrecisionRule &a, const PrecisionRule &b) { return a.precision != b.precision; });
   checkPairs(ctx, plan.remats, "'remat'",
              [](const RematRule &a, const RematRule &b) { return a.remat != b.remat; });
   for (auto [index, weight] : llvm::enumerate(ctx.program.weights))

@@ -18,8 +18,9 @@ static void reportNoDimension(Context &ctx, const Entity *entity, llvm::StringRe
     return;
   }
   if (entity) {
-    ctx.error(range, "'" + name + "' is not a dimension; for one weight write 'dimension: axis, in: " +
-                         name + "'");
+    ctx.error(range,
+              "'" + name +
+                  "' is not a dimension; for one weight write 'dimension: axis, in: " + name + "'");
     return;
   }
   llvm::SmallVector<llvm::StringRef> candidates;
@@ -98,8 +99,8 @@ void PlanReader::shard(EntryReader &reader) {
     std::optional<AxisList> split = axes(*arg.value, /*mayBeNone=*/true);
     if (!dims || !split)
       continue;
-    bool fits = llvm::all_of(
-        in, [&](const PathRef &path) { return checkHasDim(path, *dims, name); });
+    bool fits =
+        llvm::all_of(in, [&](const PathRef &path) { return checkHasDim(path, *dims, name); });
     // A restriction in error must not become a rule for everything.
     bool lost = (reader.named("in") && in.empty()) || (reader.named("between") && !between);
     if (fits && !lost)
@@ -174,8 +175,8 @@ void PlanReader::pipelineSchedule(EntryReader &reader, PipelineRule &rule) {
   const ast::Arg *schedule = reader.named("schedule");
   if (!schedule)
     return;
-  std::optional<unsigned> word = reader.word(
-      *schedule, {"gpipe", "one_f_one_b", "interleaved", "zb_h1", "zb_v", "file"});
+  std::optional<unsigned> word =
+      reader.word(*schedule, {"gpipe", "one_f_one_b", "interleaved", "zb_h1", "zb_v", "file"});
   if (!word)
     return;
   rule.schedule = static_cast<PipeSchedule>(*word);
@@ -201,9 +202,8 @@ void PlanReader::pipelineSchedule(EntryReader &reader, PipelineRule &rule) {
 /// Whether `inner` are all parts of the stacks, or inside of one.
 static bool cutsStack(const Program &program, const PathRef &cut, const PipelineRule &rule) {
   return llvm::all_of(cut.parts, [&](PartId part) {
-    return llvm::any_of(rule.stacks, [&](const StackRef &stack) {
-      return llvm::is_contained(stack.parts, part);
-    });
+    return llvm::any_of(
+        rule.stacks, [&](const StackRef &stack) { return llvm::is_contained(stack.parts, part); });
   });
 }
 

@@ -18,11 +18,11 @@ struct Program;
 struct PathRef {
   enum class Target : uint8_t { Part, Weight, Value };
   Target target = Target::Part;
-  std::string text;                     ///< as written
-  llvm::SmallVector<PartId, 4> parts;   ///< Part: what is meant; Weight, Value: their owners
+  std::string text;                       ///< as written
+  llvm::SmallVector<PartId, 4> parts;     ///< Part: what is meant; Weight, Value: their owners
   llvm::SmallVector<uint32_t, 4> weights; ///< Weight: those; Part: all inside; ascending
-  std::string valueName;                ///< Value: its name in the functions of `parts`
-  unsigned strength = 0;                ///< longer paths win; an index counts as a name
+  std::string valueName;                  ///< Value: its name in the functions of `parts`
+  unsigned strength = 0;                  ///< longer paths win; an index counts as a name
   lang::SourceRange range;
 };
 /// A stack, or a range of its parts, that a directive runs along.
@@ -43,11 +43,11 @@ struct AxisList {
   lang::SourceRange range;
 };
 
-/// `shard d: axes`, one rule for one dimension name. Strength, from strong to weak: `in`, `between`,
-/// neither.
+/// `shard d: axes`, one rule for one dimension name. Strength, from strong to weak: `in`,
+/// `between`, neither.
 struct ShardRule {
-  std::string dim;  ///< as written
-  DimList dims;     ///< all dimensions that it names
+  std::string dim; ///< as written
+  DimList dims;    ///< all dimensions that it names
   AxisList axes;
   std::vector<PathRef> in;
   std::optional<StackRef> between;
@@ -76,8 +76,8 @@ struct PipelineRule {
   std::vector<StackRef> stacks;
   AxisList over;
   PipeSchedule schedule = PipeSchedule::OneFOneB;
-  int64_t chunks = 1;  ///< of `interleaved`
-  std::string file;    ///< of `file`
+  int64_t chunks = 1;        ///< of `interleaved`
+  std::string file;          ///< of `file`
   std::vector<PathRef> cuts; ///< a stage begins at each
   lang::SourceRange range;
 };
@@ -127,14 +127,15 @@ struct MeshOverride {
 };
 
 /// The plan to compile: `name` if it isn't empty, else one device, both with the sizes of `mesh`
-/// put in (a mesh without a plan shards the batch over `dp`). Reports on `diags` and returns nullopt
-/// if there is no such plan or axis, or the plan can't hold on these sizes.
+/// put in (a mesh without a plan shards the batch over `dp`). Reports on `diags` and returns
+/// nullopt if there is no such plan or axis, or the plan can't hold on these sizes.
 std::optional<PlanSpec> selectPlan(const Program &program, llvm::StringRef name,
                                    llvm::ArrayRef<MeshOverride> mesh,
                                    lang::DiagnosticEngine &diags);
 
-/// Reports each directive of `plan` that this compiler can check but not yet carry out, at its line.
-/// Directives that change nothing on this mesh (axes of size 1) pass. Returns true if all can be.
+/// Reports each directive of `plan` that this compiler can check but not yet carry out, at its
+/// line. Directives that change nothing on this mesh (axes of size 1) pass. Returns true if all can
+/// be.
 bool refuseUnsupported(const Program &program, const PlanSpec &plan, lang::DiagnosticEngine &diags);
 
 /// Reports what forbids cutting the batch into the micro-batches that `plan` asks for: a non-linear

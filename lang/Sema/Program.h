@@ -37,8 +37,9 @@ struct InitialValue {
 };
 
 struct Weight {
-  std::string path; ///< "blocks.0.attn.wq", also the name in files and the place of its random stream
-  Type type;        ///< float, in declared order: the order in files
+  std::string
+      path;  ///< "blocks.0.attn.wq", also the name in files and the place of its random stream
+  Type type; ///< float, in declared order: the order in files
   InitialValue init;
   bool frozen = false;
   PartId part = 0;
@@ -61,8 +62,8 @@ struct Program {
 
   std::vector<lang::FileId> libraryFiles; ///< files of the standard library
 
-  /// Where the user wrote what became `node`: its own place, or, if that is in the standard library,
-  /// the innermost call from a file of the user.
+  /// Where the user wrote what became `node`: its own place, or, if that is in the standard
+  /// library, the innermost call from a file of the user.
   lang::SourceRange userPlace(const Graph &graph, const Node &node) const;
   int64_t size(DimId dim) const { return dims[dim].size; }
   llvm::SmallVector<int64_t, 4> shape(const Type &type) const;

@@ -9,13 +9,12 @@
 namespace ptlc::sema {
 
 /// The mask of a fold: a bool whose names are among those of `type`.
-static std::optional<Tensor> maskOf(BuiltinCall &call, const Argument &argument,
-                                    const Type &type) {
+static std::optional<Tensor> maskOf(BuiltinCall &call, const Argument &argument, const Type &type) {
   const auto *mask = argument.value.as<Tensor>();
   if (argument.arrow || !mask || call.ctx.type(*mask).kind != Kind::Bool) {
-    call.ctx.error(argument.range, "'where' is a bool tensor, not " +
-                                       (argument.arrow ? "'->'"
-                                                       : call.ctx.describe(argument.value)));
+    call.ctx.error(argument.range,
+                   "'where' is a bool tensor, not " +
+                       (argument.arrow ? "'->'" : call.ctx.describe(argument.value)));
     return std::nullopt;
   }
   DimList extra;
@@ -25,8 +24,8 @@ static std::optional<Tensor> maskOf(BuiltinCall &call, const Argument &argument,
   if (extra.empty())
     return *mask;
   call.ctx.error(argument.range, "the mask " + call.ctx.typeName(call.ctx.type(*mask)) + " has " +
-                                     call.ctx.quoted(extra) + ", which " +
-                                     call.ctx.typeName(type) + " lacks");
+                                     call.ctx.quoted(extra) + ", which " + call.ctx.typeName(type) +
+                                     " lacks");
   return std::nullopt;
 }
 

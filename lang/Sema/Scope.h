@@ -50,9 +50,9 @@ private:
 class FileScope {
 public:
   lang::FileId id;
-  std::string name;         ///< how importers call it; empty for the main file
+  std::string name; ///< how importers call it; empty for the main file
   bool isMain = false;
-  bool isLibrary = false;   ///< of the standard library: messages point at its users
+  bool isLibrary = false; ///< of the standard library: messages point at its users
   std::unique_ptr<ast::File> tree;
   Scope scope;
   const ast::TrainDecl *train = nullptr;

@@ -41,8 +41,8 @@ static const PlanSpec *findPlan(const Program &program, llvm::StringRef name,
       return &plan;
     names.push_back(plan.name);
   }
-  auto report = diags.error({}, "the program has no plan '" + name + "'" +
-                                    lang::didYouMean(name, names));
+  auto report =
+      diags.error({}, "the program has no plan '" + name + "'" + lang::didYouMean(name, names));
   if (!names.empty())
     report.note("its plans are " + llvm::join(names, ", "));
   return nullptr;
@@ -64,8 +64,8 @@ std::optional<PlanSpec> selectPlan(const Program &program, llvm::StringRef name,
     return std::nullopt;
   PlanSpec plan = *found;
   for (const MeshOverride &override : mesh) {
-    auto axis = llvm::find_if(
-        plan.mesh, [&](const MeshAxis &other) { return other.name == override.axis; });
+    auto axis = llvm::find_if(plan.mesh,
+                              [&](const MeshAxis &other) { return other.name == override.axis; });
     if (axis != plan.mesh.end()) {
       axis->size = override.size;
       continue;

@@ -25,8 +25,9 @@ struct AnalyzeOptions {
 };
 
 /// Parses and analyzes the program whose main file is `file` of `sources`, loading imports relative
-/// to it. Returns nullopt if there were errors; syntax errors end the analysis of their file. A file
-/// without a train block is a library, whose names and sizes are checked (Program::trains is false).
+/// to it. Returns nullopt if there were errors; syntax errors end the analysis of their file. A
+/// file without a train block is a library, whose names and sizes are checked (Program::trains is
+/// false).
 std::optional<Program> analyze(lang::SourceManager &sources, lang::FileId file,
                                const AnalyzeOptions &options, lang::DiagnosticEngine &diags);
 

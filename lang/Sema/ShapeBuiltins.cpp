@@ -155,9 +155,8 @@ static Entity concatFunction(BuiltinCall &call) {
     total += ctx.size(dim);
   DimId joined = arrow.to.front();
   if (total != ctx.size(joined) && known(ctx, arrow.from) && known(ctx, {joined}))
-    return call.error("sizes differ: " + names(ctx, arrow.from, "+") + " = " +
-                      llvm::Twine(total) + ", " + ctx.dimName(joined) + " = " +
-                      llvm::Twine(ctx.size(joined)));
+    return call.error("sizes differ: " + names(ctx, arrow.from, "+") + " = " + llvm::Twine(total) +
+                      ", " + ctx.dimName(joined) + " = " + llvm::Twine(ctx.size(joined)));
   Type first = ctx.type(operands.front());
   for (auto [operand, dim] : llvm::zip(operands, arrow.from)) {
     const Type &type = ctx.type(operand);
@@ -188,8 +187,7 @@ static std::optional<Resize> resizeOf(BuiltinCall &call) {
     return std::nullopt;
   std::optional<Tensor> x = call.tensor(*call.positional[0]);
   const Argument &second = *call.positional[1];
-  bool isPoisonedArrow =
-      !second.arrow && llvm::isa<ast::ArrowExpr>(second.syntax->value.get());
+  bool isPoisonedArrow = !second.arrow && llvm::isa<ast::ArrowExpr>(second.syntax->value.get());
   if (!x || isPoisonedArrow)
     return std::nullopt;
   std::optional<std::pair<DimId, DimId>> arrow = call.arrow(second);
@@ -252,8 +250,7 @@ static Entity topKFunction(BuiltinCall &call) {
   int64_t whole = ctx.size(resize->from), part = ctx.size(resize->to);
   if (known(ctx, {resize->from, resize->to}) && part > whole)
     return call.error("'" + ctx.dimName(resize->to) + "' = " + llvm::Twine(part) +
-                      " is more than '" + ctx.dimName(resize->from) + "' = " +
-                      llvm::Twine(whole));
+                      " is more than '" + ctx.dimName(resize->from) + "' = " + llvm::Twine(whole));
   if (resize->result.kind == Kind::Bool)
     return call.error("'top_k' on a bool; use float(x)");
   Type indices{Kind::Int, resize->result.dims};
@@ -350,10 +347,10 @@ static Entity iotaFunction(BuiltinCall &call) {
 
 llvm::ArrayRef<Builtin> shapeBuiltins() {
   static const Builtin table[] = {
-      {"reshape", {}, reshapeFunction},         {"concat", {}, concatFunction},
-      {"slice", {"from"}, sliceFunction},       {"pad", {"before", "value"}, padFunction},
-      {"expand", {}, expandFunction},           {"stack", {}, stackFunction},
-      {"one_hot", {}, oneHotFunction},          {"iota", {}, iotaFunction},
+      {"reshape", {}, reshapeFunction},   {"concat", {}, concatFunction},
+      {"slice", {"from"}, sliceFunction}, {"pad", {"before", "value"}, padFunction},
+      {"expand", {}, expandFunction},     {"stack", {}, stackFunction},
+      {"one_hot", {}, oneHotFunction},    {"iota", {}, iotaFunction},
       {"top_k", {}, topKFunction},
   };
   return table;

@@ -173,10 +173,10 @@ void Evaluator::metric(const ast::MetricStmt &stmt) {
     value = Tensor{ctx.emitConstant(value, Kind::Float, stmt.value->range)};
   const auto *tensor = value.as<Tensor>();
   if (!tensor || !ctx.type(*tensor).dims.empty()) {
-    ctx.error(stmt.value->range, "a metric is one number, this is " +
-                                     (tensor ? ctx.typeName(ctx.type(*tensor))
-                                             : ctx.describe(value)) +
-                                     "; use mean(…)");
+    ctx.error(stmt.value->range,
+              "a metric is one number, this is " +
+                  (tensor ? ctx.typeName(ctx.type(*tensor)) : ctx.describe(value)) +
+                  "; use mean(…)");
     return;
   }
   for (const Metric &other : ctx.graph->metrics)
@@ -234,8 +234,9 @@ void Evaluator::checkAssertion(const ast::Expr &condition, const ast::StringExpr
     return;
   const auto *holds = value.as<bool>();
   if (!holds) {
-    ctx.error(condition.range, "an assertion is a bool known when the program is compiled, this is " +
-                                   ctx.describe(value));
+    ctx.error(condition.range,
+              "an assertion is a bool known when the program is compiled, this is " +
+                  ctx.describe(value));
     return;
   }
   if (*holds)

@@ -14,16 +14,16 @@
 namespace ptlc::sema {
 
 llvm::ArrayRef<llvm::StringRef> trainEntries() {
-  static constexpr llvm::StringRef names[] = {
-      "data", "batch", "steps",      "optimizer", "schedule",    "clip",
-      "seed", "eval",  "checkpoint", "init",      "on_nonfinite"};
+  static constexpr llvm::StringRef names[] = {"data",       "batch", "steps",       "optimizer",
+                                              "schedule",   "clip",  "seed",        "eval",
+                                              "checkpoint", "init",  "on_nonfinite"};
   return names;
 }
 
 llvm::ArrayRef<llvm::StringRef> planEntries() {
-  static constexpr llvm::StringRef names[] = {
-      "shard", "pipeline", "microbatches", "zero",   "precision",
-      "remat", "place",    "overlap",      "bucket", "reproducible"};
+  static constexpr llvm::StringRef names[] = {"shard",     "pipeline",    "microbatches", "zero",
+                                              "precision", "remat",       "place",        "overlap",
+                                              "bucket",    "reproducible"};
   return names;
 }
 
@@ -60,8 +60,7 @@ void TrainAnalyzer::sortEntries() {
     bool isList = name == "eval" || name == "init";
     if (!same.empty() && !isList)
       ctx.error(call->range, "'" + name + "' is given twice")
-          .note(same.front()->range,
-                "given " + ctx.lineOf(same.front()->range, call->range));
+          .note(same.front()->range, "given " + ctx.lineOf(same.front()->range, call->range));
     same.push_back(call);
   }
 }

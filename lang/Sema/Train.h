@@ -26,7 +26,7 @@ private:
 
   Context &ctx;
   PartInstance &model;
-  Frame frame; ///< of the model, where the types of parameters are resolved
+  Frame frame;                     ///< of the model, where the types of parameters are resolved
   std::vector<std::string> fields; ///< of the data; empty when these are in error
 };
 

@@ -27,10 +27,10 @@ static std::optional<DeclaredType> resolveScalar(Context &ctx, const ast::Scalar
   }
   std::optional<Kind> kind = kindNamed(scalar.name.text);
   if (!kind) {
-    ctx.error(scalar.range,
-              "'" + scalar.name.text + "' is not a type; types are dim, int, float, bool and "
-                                       "lists of dimensions such as [" +
-                  scalar.name.text + "]");
+    ctx.error(scalar.range, "'" + scalar.name.text +
+                                "' is not a type; types are dim, int, float, bool and "
+                                "lists of dimensions such as [" +
+                                scalar.name.text + "]");
     return std::nullopt;
   }
   result.form = DeclaredType::Form::Number;
@@ -59,8 +59,9 @@ std::optional<DeclaredType> Evaluator::resolve(const ast::TypeExpr &type) {
   const auto &tensor = llvm::cast<ast::TensorType>(type);
   std::optional<Kind> kind = kindNamed(tensor.element.text);
   if (!kind) {
-    ctx.error(type.range, "'" + tensor.element.text +
-                              "' is not an element type; there are float (unwritten), int and bool");
+    ctx.error(type.range,
+              "'" + tensor.element.text +
+                  "' is not an element type; there are float (unwritten), int and bool");
     return std::nullopt;
   }
   DeclaredType result;
@@ -73,8 +74,8 @@ std::optional<DeclaredType> Evaluator::resolve(const ast::TypeExpr &type) {
     failed |= !dim;
     if (!dim) {
       if (!entity.isPoison())
-        ctx.error(syntax.path.range, "'" + syntax.path.str() + "' is not a dimension but " +
-                                         ctx.describe(entity));
+        ctx.error(syntax.path.range,
+                  "'" + syntax.path.str() + "' is not a dimension but " + ctx.describe(entity));
       continue;
     }
     if (result.type.has(dim->id)) {
@@ -150,8 +151,9 @@ Entity Evaluator::conform(const Entity &given, const DeclaredType &declared,
   const Type &want = declared.type;
   if (value.isPoison())
     return Poison{};
-  bool becomesScalar = want.dims.empty() && !declared.hasRest && value.isNumber() &&
-                       (kindOf(value) == want.kind || (want.kind == Kind::Float && !value.is<bool>()));
+  bool becomesScalar =
+      want.dims.empty() && !declared.hasRest && value.isNumber() &&
+      (kindOf(value) == want.kind || (want.kind == Kind::Float && !value.is<bool>()));
   if (becomesScalar)
     return Tensor{ctx.emitConstant(value, want.kind, range)};
   const auto *tensor = value.as<Tensor>();
@@ -159,8 +161,8 @@ Entity Evaluator::conform(const Entity &given, const DeclaredType &declared,
     return ctx.error(range, who + " must be a tensor " + typeName(declared) + ", is " +
                                 ctx.describe(value));
   const Type &have = ctx.type(*tensor);
-  std::string mismatch = who.str() + " must be " + typeName(declared) + ", is " +
-                         ctx.typeName(have);
+  std::string mismatch =
+      who.str() + " must be " + typeName(declared) + ", is " + ctx.typeName(have);
   if (have.kind != want.kind)
     return ctx.error(range, mismatch);
   DimList missing, order;

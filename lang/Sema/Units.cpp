@@ -67,8 +67,8 @@ std::optional<double> unitFactor(Context &ctx, const ast::MeasureExpr &measure,
     ctx.error(measure.range, "a rate is of bytes or operations per second");
     return std::nullopt;
   }
-  quantity = found->quantity == Quantity::Bytes ? Quantity::BytesPerSecond
-                                                : Quantity::FlopsPerSecond;
+  quantity =
+      found->quantity == Quantity::Bytes ? Quantity::BytesPerSecond : Quantity::FlopsPerSecond;
   return found->factor;
 }
 

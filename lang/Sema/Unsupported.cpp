@@ -62,9 +62,8 @@ void Refusal::adviceOf(llvm::ArrayRef<Advice> advice) {
       return rule.in.empty() && !rule.between && llvm::is_contained(rule.dims, one.dim);
     });
     bool holds = llvm::any_of(one.axes, [&](const std::string &name) {
-      return llvm::any_of(plan.mesh, [&](const MeshAxis &axis) {
-        return axis.name == name && axis.size > 1;
-      });
+      return llvm::any_of(plan.mesh,
+                          [&](const MeshAxis &axis) { return axis.name == name && axis.size > 1; });
     });
     if (holds && !decided && one.dim != kBatchDim)
       refuse(one.range, "this advice, which the mesh has an axis for,");

@@ -37,7 +37,8 @@ struct Analyzed {
     program = sema::analyze(sources, file, options, diagnostics);
   }
 
-  /// "line:column: error: text | note: text", one a line; messages without a place begin at the word.
+  /// "line:column: error: text | note: text", one a line; messages without a place begin at the
+  /// word.
   std::string messages() const {
     std::string result;
     for (const lang::Diagnostic &diagnostic : diagnostics.sorted()) {

@@ -17,7 +17,8 @@ TEST(Numbers, AreExact) {
   EXPECT_EQ(asserted("-7 % 3 == 2 and 7 % -3 == -2 and -7.5 % 2 == 0.5"), "");
   EXPECT_EQ(asserted("pow(2, 10) == 1024 and pow(2, 0.5) == sqrt(2) and pow(-1, 7) == -1"), "");
   EXPECT_EQ(asserted("where(a == 4, b, 0) == 6 and max(2, 3) == 3 and min(2.5, 3) == 2.5"), "");
-  EXPECT_EQ(asserted("abs(-3) == 3 and int(-2.7) == -2 and float(3) / 2 == 1.5 and ceil(1.2) == 2"), "");
+  EXPECT_EQ(asserted("abs(-3) == 3 and int(-2.7) == -2 and float(3) / 2 == 1.5 and ceil(1.2) == 2"),
+            "");
   EXPECT_EQ(asserted("not (a != 4) or false"), "");
   EXPECT_EQ(asserted("a / 0 == 1"), "3:8: error: division by zero");
   EXPECT_EQ(asserted("9223372036854775807 + 1 > 0"),
@@ -53,8 +54,8 @@ TEST(Elementwise, AlignsByName) {
 }
 
 TEST(Fold, ChecksDimensionsAndMasks) {
-  EXPECT_EQ(inLoss("return mean(max(x, over: a)) + sum(x, where: n > 0) + min(x, over: (a, batch))"),
-            "");
+  EXPECT_EQ(
+      inLoss("return mean(max(x, over: a)) + sum(x, where: n > 0) + min(x, over: (a, batch))"), "");
   EXPECT_EQ(inLoss("return mean(x, over: b)"), "7:8: error: [batch, a] has no 'b' to run over");
   EXPECT_EQ(inLoss("return mean(x, over: (a, a))"), "7:8: error: 'a' is listed twice");
   EXPECT_EQ(inLoss("return mean(n, where: x > 0)"),
@@ -78,7 +79,8 @@ TEST(Shapes, AreNamed) {
   EXPECT_EQ(inLoss("return mean(reshape(x, a -> b, b -> a))", "dim d = 2\n"),
             "8:24: error: sizes differ: a = 4, b = 6");
   EXPECT_EQ(inLoss("return mean(reshape(x, b -> c))"), "7:24: error: [batch, a] has no 'b'");
-  EXPECT_EQ(inLoss("return mean(reshape(u, a -> a2))"), "7:24: error: [a, a2] would have 'a2' twice");
+  EXPECT_EQ(inLoss("return mean(reshape(u, a -> a2))"),
+            "7:24: error: [a, a2] would have 'a2' twice");
   EXPECT_EQ(inLoss("return mean(slice(y, b -> a, from: 2)) + mean(pad(x, a -> b, before: 1))"), "");
   EXPECT_EQ(inLoss("return mean(slice(y, b -> a, from: 3))"),
             "7:13: error: 'a' = 4 from 3 on goes beyond 'b' = 6");
@@ -107,9 +109,12 @@ TEST(Attention, ChecksItsOperands) {
   const char *dims = "dim k = 4, v = 3\n";
   std::string setup = "let q = expand(x, c)\nlet z = reshape(expand(x, (c, k)), a -> v, k -> k)\n";
   EXPECT_EQ(inLoss("let q = reshape(expand(x, a2), a2 -> k)\n"
-                   "return mean(attention(q, q, q, over: k, causal: true, window: 2))", dims), "");
+                   "return mean(attention(q, q, q, over: k, causal: true, window: 2))",
+                   dims),
+            "");
   EXPECT_EQ(inLoss("let q = reshape(expand(x, a2), a2 -> k)\n"
-                   "return mean(attention(x, q, q, over: k, causal: true))", dims),
+                   "return mean(attention(x, q, q, over: k, causal: true))",
+                   dims),
             "9:13: error: 'causal' needs queries along 'k'; q is [batch, a]");
   EXPECT_EQ(inLoss("return mean(attention(x, x, x, over: b))"),
             "7:13: error: 'attention' runs over 'b', which k [batch, a] lacks");
@@ -118,12 +123,14 @@ TEST(Attention, ChecksItsOperands) {
 }
 
 TEST(Recovery, IndependentErrorsAreAllReported) {
-  EXPECT_EQ(inLoss("let p = x + y\nlet q = exp(n)\nlet r = p * q\nreturn mean(r, over: c) + mean(unknown)"),
-            "7:9: error: '+' needs one operand whose dimensions contain the other's: [batch, a] and "
-            "[batch, b] | note: only the left has 'a', only the right 'b'; expand(x, b) adds a "
-            "dimension\n"
-            "8:9: error: 'exp' needs a float tensor, not int[batch]\n"
-            "10:32: error: unknown name 'unknown'");
+  EXPECT_EQ(
+      inLoss(
+          "let p = x + y\nlet q = exp(n)\nlet r = p * q\nreturn mean(r, over: c) + mean(unknown)"),
+      "7:9: error: '+' needs one operand whose dimensions contain the other's: [batch, a] and "
+      "[batch, b] | note: only the left has 'a', only the right 'b'; expand(x, b) adds a "
+      "dimension\n"
+      "8:9: error: 'exp' needs a float tensor, not int[batch]\n"
+      "10:32: error: unknown name 'unknown'");
 }
 
 TEST(Recovery, AnErrorInAStackIsReportedOnce) {
@@ -162,8 +169,9 @@ TEST(Names, HaveOneMeaning) {
 }
 
 TEST(Loops, Expand) {
-  EXPECT_EQ(inLoss("var h = x\nfor i in c { h = h * i }\nfor i in 1..3 { h = h + i }\nreturn mean(h)"),
-            "");
+  EXPECT_EQ(
+      inLoss("var h = x\nfor i in c { h = h * i }\nfor i in 1..3 { h = h + i }\nreturn mean(h)"),
+      "");
   EXPECT_EQ(inLoss("var s = 0.0\nfor i in 0..3 { s = s + mean(x) }\nreturn s"), "");
   EXPECT_EQ(inLoss("for i in x { let z = i }\nreturn mean(x)"),
             "7:10: error: 'for' walks a range such as 0..n or a stack, not a tensor [batch, a]");
@@ -173,7 +181,8 @@ TEST(Loops, Expand) {
 
 TEST(Loops, ThatExpandWithoutEndAreStopped) {
   const char *tooMuch = "the program expands to more than 262144 calls, iterations and operations";
-  std::string loops = inLoss("for i in 0..9999 {\nfor j in 0..9999 {\nlet h = i\n}\n}\nreturn mean(x)");
+  std::string loops =
+      inLoss("for i in 0..9999 {\nfor j in 0..9999 {\nlet h = i\n}\n}\nreturn mean(x)");
   EXPECT_EQ(loops, std::string("8:1: error: ") + tooMuch);
   std::string functions = "fn f0(x) = x + 1\n";
   for (int i = 1; i < 30; ++i)

@@ -11,7 +11,8 @@ using namespace ptlc::test;
 namespace {
 
 sema::Program programOf(const std::string &name, std::vector<std::string> defines = {}) {
-  auto analyzed = Analyzed::file(std::string(PTLC_LANG_TESTS "/Parse/Inputs/programs/") + name, defines);
+  auto analyzed =
+      Analyzed::file(std::string(PTLC_LANG_TESTS "/Parse/Inputs/programs/") + name, defines);
   EXPECT_TRUE(analyzed->program) << analyzed->messages();
   return std::move(*analyzed->program);
 }
@@ -58,9 +59,8 @@ TEST(Graph, IsInOrder) {
 
 TEST(Graph, CastsAreNodes) {
   sema::Program program = programOfLoss("return mean(x * n) + sum(n == 2)");
-  EXPECT_EQ(opsOf(program.loss),
-            (std::vector<std::string>{"float", "mul", "mean", "constant", "eq", "float", "sum",
-                                      "add"}));
+  EXPECT_EQ(opsOf(program.loss), (std::vector<std::string>{"float", "mul", "mean", "constant", "eq",
+                                                           "float", "sum", "add"}));
 }
 
 TEST(Graph, ADeclaredTypeOrders) {
@@ -73,8 +73,8 @@ TEST(Graph, ADeclaredTypeOrders) {
 TEST(Graph, ArrowsThatBuildOnEachOtherAreSeparate) {
   sema::Program both = programOfLoss("return mean(reshape(u, a -> a, a2 -> a2))");
   EXPECT_EQ(opsOf(both.loss), (std::vector<std::string>{"reshape", "mean"}));
-  sema::Program chain =
-      programOfLoss("return mean(reshape(expand(n, (c, c2)), (c, c2) -> a, a -> a2))\n}\ndim c2 = 2\nfn f() {\nreturn 1");
+  sema::Program chain = programOfLoss("return mean(reshape(expand(n, (c, c2)), (c, c2) -> a, a -> "
+                                      "a2))\n}\ndim c2 = 2\nfn f() {\nreturn 1");
   EXPECT_EQ(opsOf(chain.loss),
             (std::vector<std::string>{"expand", "reshape", "reshape", "float", "mean"}));
 }
@@ -98,8 +98,8 @@ TEST(Graph, CallsKnowTheirPartAndPlace) {
   EXPECT_TRUE(attrs.causal);
   EXPECT_DOUBLE_EQ(attrs.scale, 0.125);
   // What the library wrote belongs to the line that called it.
-  auto norm = llvm::find_if(
-      graph.nodes, [](const sema::Node &node) { return node.op == sema::Op::LayerNorm; });
+  auto norm = llvm::find_if(graph.nodes,
+                            [](const sema::Node &node) { return node.op == sema::Op::LayerNorm; });
   EXPECT_EQ(norm->range.begin.line, 13u);
   EXPECT_EQ(program.userPlace(graph, *norm).begin.line, 40u);
   ASSERT_TRUE(program.logits);
@@ -156,7 +156,8 @@ TEST(BatchLinearity, KnowsWhatPiecesReproduce) {
   EXPECT_EQ(inPieces("return mean(x) + 2 * sum(y) - mean(u)"), "");
   EXPECT_EQ(inPieces("return sum(x * u[a2: 0], where: n > 0) / sum(n > 0)"), "");
   EXPECT_EQ(inPieces("return mean(dot(x @ w, y, over: batch))"), "");
-  EXPECT_EQ(inPieces("return mean(reshape(max(x @ w, over: b), batch -> (g, c)))", "dim g = 4\n"), "");
+  EXPECT_EQ(inPieces("return mean(reshape(max(x @ w, over: b), batch -> (g, c)))", "dim g = 4\n"),
+            "");
   EXPECT_EQ(inPieces("return exp(mean(x @ w))"),
             "7:8: error: 'exp' of a total over the batch is not linear, so the batch can't be cut "
             "into micro-batches | note: 'microbatches' on line 11");

@@ -127,13 +127,11 @@ TEST(Plan, AnAxisSplitsAWeightOnce) {
 TEST(Plan, EntriesAreChecked) {
   EXPECT_EQ(checked("microbatches 0"),
             "12:47: error: 'microbatches' must be a whole number of at least 1, is 0");
-  EXPECT_EQ(checked("precision f64"),
-            "12:44: error: 'precision' is f32, bf16 or f16, not 'f64'");
+  EXPECT_EQ(checked("precision f64"), "12:44: error: 'precision' is f32, bf16 or f16, not 'f64'");
   EXPECT_EQ(checked("shard b: tp, in: u"), "12:51: error: 'u' has no dimension 'b'");
   EXPECT_EQ(checked("pipeline w, over: dp"),
             "12:43: error: 'w' is no stack; stacks are made with 'repeat'");
-  EXPECT_EQ(checked("overlap 3"),
-            "12:42: error: 'overlap' must be true or false, is a number");
+  EXPECT_EQ(checked("overlap 3"), "12:42: error: 'overlap' must be true or false, is a number");
   EXPECT_EQ(checked("assert time <= 3 GB"),
             "12:49: error: 'time' is given as in 20 ms, not in '3 GB'");
   EXPECT_EQ(checked("assert memory <= 3 GB; assert traffic(dp) < 1 MiB; assert bubble <= 0.5"), "");

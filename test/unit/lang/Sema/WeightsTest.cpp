@@ -58,12 +58,10 @@ TEST(Weights, AreThoseOfTheGoldenRuns) {
       {"moe_tiny", "03-moe.ptl", {}},
   };
   for (const Golden &golden : cases) {
-    auto analyzed =
-        Analyzed::file(std::string(PTLC_LANG_TESTS "/Parse/Inputs/programs/") + golden.program,
-                       golden.defines);
+    auto analyzed = Analyzed::file(
+        std::string(PTLC_LANG_TESTS "/Parse/Inputs/programs/") + golden.program, golden.defines);
     ASSERT_TRUE(analyzed->program) << analyzed->messages();
-    Shapes expected =
-        shapesIn(std::string(PTLC_GOLDEN "/") + golden.name + "/init.safetensors");
+    Shapes expected = shapesIn(std::string(PTLC_GOLDEN "/") + golden.name + "/init.safetensors");
     EXPECT_FALSE(expected.empty());
     EXPECT_EQ(shapesOf(*analyzed->program), expected) << golden.name;
   }
@@ -88,8 +86,8 @@ TEST(Weights, HaveInitialValues) {
   ASSERT_TRUE(analyzed->program) << analyzed->messages();
   const sema::Program &program = *analyzed->program;
   auto weight = [&](const std::string &path) {
-    auto found = llvm::find_if(program.weights,
-                               [&](const sema::Weight &one) { return one.path == path; });
+    auto found =
+        llvm::find_if(program.weights, [&](const sema::Weight &one) { return one.path == path; });
     EXPECT_NE(found, program.weights.end()) << path;
     return *found;
   };
