@@ -51,9 +51,9 @@ Place Places::of(Value value) const {
     place.microStride = of(op->getOperand(0)).microStride;
   } else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op)) {
     int64_t bytes = kernel::byteSize(kernel::elementOf(value.getType()));
-    place.microStride = place.layout.elements() * bytes;
-    if (place.layout.rows == 1)
-      place.microStride = place.layout.cols * bytes;
+    // A piece of one row has no padding of its own, but the field's rows do.
+    kernel::MatrixLayout field = of(piece.getX()).layout;
+    place.microStride = (field.rows == 1 ? place.layout.cols : place.layout.rows * field.stride) * bytes;
   }
   return place;
 }
