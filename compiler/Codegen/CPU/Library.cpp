@@ -27,11 +27,30 @@ static Value operandOf(rt::KernelOp kernel, Value inner) {
   return argument ? kernel.getInputs()[argument.getArgNumber()] : Value();
 }
 
+/// The kernel's operand that an operand of a contraction is, perhaps in another order: a product goes
+/// by names and strides.
+static Value factorOf(rt::KernelOp kernel, Value inner) {
+  while (auto broadcast = inner.getDefiningOp<ptl::BroadcastOp>()) {
+    Value source = broadcast->getOperand(0);
+    if (cast<RankedTensorType>(source.getType()).getRank() != cast<RankedTensorType>(inner.getType()).getRank())
+      break;
+    inner = source;
+  }
+  return operandOf(kernel, inner);
+}
+
 FailureOr<GemmCall> cpu::gemmCall(rt::KernelOp kernel, const Places &places) {
-  auto dot = dyn_cast<ptl::DotOp>(kernel.getBody().front().front());
-  if (!dot || !operandOf(kernel, dot.getLhs()) || !operandOf(kernel, dot.getRhs()))
+  ptl::DotOp dot;
+  bool isProduct = llvm::all_of(kernel.getBody().front().without_terminator(), [&](Operation &op) {
+    auto found = dyn_cast<ptl::DotOp>(op);
+    bool first = found && !dot;
+    dot = found ? found : dot;
+    return first || isa<ptl::BroadcastOp>(op);
+  });
+  Value left = dot ? factorOf(kernel, dot.getLhs()) : Value(), right = dot ? factorOf(kernel, dot.getRhs()) : Value();
+  if (!isProduct || !left || !right)
     return kernel.emitOpError("of kind matmul must hold one contraction of its operands"), failure();
-  auto lhs = tensorOf(operandOf(kernel, dot.getLhs()), places), rhs = tensorOf(operandOf(kernel, dot.getRhs()), places);
+  auto lhs = tensorOf(left, places), rhs = tensorOf(right, places);
   auto result = tensorOf(kernel.getResult(0), places);
   if (failed(lhs) || failed(rhs) || failed(result))
     return failure();
