@@ -35,7 +35,7 @@ def checks(before, after, options):
     precision = [] if options.f32 else ["--f64"]
     for name in (name for name in old if name in new):
         yield f"@{name}", ["--compare", before, after, "--function", name, *precision]
-    if "loss" in old and "step" in new and "step" not in old:
+    if options.directions and "loss" in old and "step" in new and "step" not in old:
         yield "gradients", ["--check-gradients", before, after, "--directions", options.directions]
 
 
@@ -43,7 +43,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--f32", action="store_true", help="round as the program does, with looser limits")
-    parser.add_argument("--directions", type=int, default=2)
+    parser.add_argument("--directions", type=int, default=2, help="slopes per weight; 0: none")
     options = parser.parse_args()
     dumps = [path for path in sorted(options.folder.glob("[0-9][0-9]*-*.mlir")) if executable(path)]
     if len(dumps) < 2:

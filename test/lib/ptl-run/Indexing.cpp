@@ -94,16 +94,16 @@ llvm::Expected<Tensor> scatterAdd(const Tensor &ids, const Tensor &updates, Name
             double id = ids[offset[1]], update = updates[at++];
             if (id < 0 || error)
               return;
-            if (std::isnan(id) && update == 0)
-              return;
-            if (std::isnan(id))
-              error = makeError("an index into '" + dim +
-                                "' is padding; mask it with -1, or its update with 0");
-            else if (id >= window.global)
+            if (std::isnan(id)) {
+              // It could be any of its row.
+              for (int64_t row = 0; update != 0 && row < type.sizes[place]; ++row)
+                out[offset[0] + row * stride] = poison();
+            } else if (id >= window.global) {
               error = outOfRange(dim, id, window.global);
-            else if (int64_t row = static_cast<int64_t>(id) - window.start;
-                     row >= 0 && row < window.valid)
+            } else if (int64_t row = static_cast<int64_t>(id) - window.start;
+                       row >= 0 && row < window.valid) {
               out[offset[0] + row * stride] += update;
+            }
           });
   if (error)
     return std::move(error);

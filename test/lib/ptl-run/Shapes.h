@@ -30,8 +30,8 @@ llvm::Expected<Tensor> gather(const Tensor &table, Name dim, const Tensor &ids, 
                               llvm::ArrayRef<Window> windows);
 
 /// The transpose: adds `updates` to the rows of `init` (zeros without it) that `ids` name. Negative
-/// ids and rows of other ranks are left out; a junk id is an error unless its update is 0, since its
-/// place can't be known.
+/// ids and rows of other ranks are left out. A junk id makes all rows junk that it could name,
+/// unless its update is 0.
 llvm::Expected<Tensor> scatterAdd(const Tensor &ids, const Tensor &updates, Name dim,
                                   const std::optional<Tensor> &init, const Type &type,
                                   llvm::ArrayRef<Window> windows);

@@ -93,3 +93,17 @@ func.func @micro(%x: tensor<2xf32, #ptl.dims<[batch]>> {spmd.global_type = tenso
   %1 = spmd.all_reduce sum %s#1 over @mesh [dp] : tensor<f32> -> tensor<f32>
   return %0, %1 : tensor<f32>, tensor<f32>
 }
+
+// A junk index could be any row, but an update of 0 doesn't matter there.
+// CHECK-LABEL: @junk_index
+// CHECK-NEXT: value 0: [v=4] nan nan nan nan
+// CHECK-NEXT: value 1: [v=4] 4 0 0 0
+func.func @junk_index(%i: tensor<2xi32, #x> {run.value = [0], spmd.global_type = tensor<4xi32, #x>, spmd.sharding = #spmd.sharding<[[dp]]>})
+    -> (tensor<4xf32, #v> {spmd.global_type = tensor<4xf32, #v>, spmd.sharding = #spmd.sharding<[[]] partial sum [dp]>},
+        tensor<4xf32, #v> {spmd.global_type = tensor<4xf32, #v>, spmd.sharding = #spmd.sharding<[[]] partial sum [dp]>}) {
+  %one = ptl.constant 1.0 : tensor<2xf32, #x>
+  %0 = ptl.scatter_add %i, %one over v : (tensor<2xi32, #x>, tensor<2xf32, #x>) -> tensor<4xf32, #v>
+  %m = spmd.mask %one fill 0 cuts #cut on @mesh : tensor<2xf32, #x> -> tensor<2xf32, #x>
+  %1 = ptl.scatter_add %i, %m over v : (tensor<2xi32, #x>, tensor<2xf32, #x>) -> tensor<4xf32, #v>
+  return %0, %1 : tensor<4xf32, #v>, tensor<4xf32, #v>
+}

@@ -2,7 +2,6 @@
 // RUN: not ptl-run %t/unknown.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not ptl-run %t/range.mlir 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not ptl-run %t/target.mlir 2>&1 | FileCheck %s --check-prefix=TARGET
-// RUN: not ptl-run %t/scatter.mlir 2>&1 | FileCheck %s --check-prefix=SCATTER
 // RUN: not ptl-run %t/hyper.mlir 2>&1 | FileCheck %s --check-prefix=HYPER
 // RUN: not ptl-run %t/range.mlir --function nope 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not ptl-run %t/range.mlir --weights %t/nowhere 2>&1 | FileCheck %s --check-prefix=FILE
@@ -12,7 +11,6 @@
 // UNKNOWN: unknown.mlir:2:8: error: ptl-run can't execute 'foo.bar' (rank 0)
 // RANGE: range.mlir:5:8: error: index 3 is outside 'v' of size 3 (rank 0)
 // TARGET: error: target -1 is outside 'v' of size 3 (rank 0)
-// SCATTER: error: an index into 'v' is padding; mask it with -1, or its update with 0 (rank 1)
 // HYPER: error: no value for hyper-parameter 'lr'; use --hyper lr=...
 // NAME: error: there is no function 'nope'
 // FILE: error: '{{.*}}nowhere': No such file or directory
@@ -38,16 +36,6 @@ func.func @f(%t: tensor<3xf32, #v>,
 func.func @f(%x: tensor<2x3xf32, #sv>, %i: tensor<2xi32, #s> {run.value = [2, -1]}) -> tensor<2xf32, #s> {
   %0, %1 = ptl.cross_entropy %x, %i over v : (tensor<2x3xf32, #sv>, tensor<2xi32, #s>) -> (tensor<2xf32, #s>, tensor<2xf32, #s>)
   return %0 : tensor<2xf32, #s>
-}
-//--- scatter.mlir
-#v = #ptl.dims<[v]>
-#s = #ptl.dims<[s]>
-spmd.mesh @mesh [dp = 2]
-func.func @f(%i: tensor<2xi32, #s> {run.value = [1], spmd.global_type = tensor<3xi32, #s>, spmd.sharding = #spmd.sharding<[[dp]]>})
-    -> (tensor<3xf32, #v> {spmd.global_type = tensor<3xf32, #v>, spmd.sharding = #spmd.sharding<[[]] partial sum [dp]>}) {
-  %1 = ptl.constant 1.0 : tensor<2xf32, #s>
-  %0 = ptl.scatter_add %i, %1 over v : (tensor<2xi32, #s>, tensor<2xf32, #s>) -> tensor<3xf32, #v>
-  return %0 : tensor<3xf32, #v>
 }
 //--- hyper.mlir
 func.func @f(%lr: tensor<f32> {ptl.role = "hyper", ptl.path = "lr"}) -> tensor<f32> {
