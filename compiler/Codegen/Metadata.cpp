@@ -86,14 +86,17 @@ private:
   Places places;
   DictionaryAttr train;
   mutable func::FuncOp step;
-  llvm::StringMap<Value> gradients;          ///< by path of the weight
+  llvm::StringMap<Value> gradients;        ///< by path of the weight
   llvm::StringMap<unsigned> weightNumbers; ///< by path
 };
 } // namespace
 
 json::Object Writer::layout(Value value) const {
   Place place = places.of(value);
-  return json::Object{{"offset", place.offset}, {"rows", place.layout.rows}, {"cols", place.layout.cols}, {"stride", place.layout.stride}};
+  return json::Object{{"offset", place.offset},
+                      {"rows", place.layout.rows},
+                      {"cols", place.layout.cols},
+                      {"stride", place.layout.stride}};
 }
 
 Type Writer::globalType(func::FuncOp function, unsigned index) const {
@@ -104,7 +107,8 @@ Type Writer::globalType(func::FuncOp function, unsigned index) const {
 json::Array Writer::sharding(func::FuncOp function, unsigned index) const {
   json::Array dims;
   auto sharding = function.getArgAttrOfType<spmd::ShardingAttr>(index, "spmd.sharding");
-  for (int64_t i = 0, rank = cast<RankedTensorType>(function.getArgumentTypes()[index]).getRank(); i < rank; ++i) {
+  for (int64_t i = 0, rank = cast<RankedTensorType>(function.getArgumentTypes()[index]).getRank();
+       i < rank; ++i) {
     json::Array axes;
     if (sharding)
       for (StringAttr axis : sharding.getAxes(i))
@@ -129,14 +133,16 @@ json::Array Writer::mesh() const {
   json::Array axes;
   if (spmd::MeshOp mesh = spmd::findMesh(module))
     for (spmd::AxisAttr axis : mesh.getAxisRange())
-      axes.push_back(json::Object{{"name", axis.getName().getValue().str()}, {"size", axis.getSize()}});
+      axes.push_back(
+          json::Object{{"name", axis.getName().getValue().str()}, {"size", axis.getSize()}});
   return axes;
 }
 
 void Writer::collectGradients() {
   step.walk([&](ptl::OptimizeOp op) {
     auto kernel = op->getParentOfType<rt::KernelOp>();
-    for (auto [name, gradient] : llvm::zip_equal(op.getNames().getAsRange<StringAttr>(), op.getGrads()))
+    for (auto [name, gradient] :
+         llvm::zip_equal(op.getNames().getAsRange<StringAttr>(), op.getGrads()))
       if (auto argument = dyn_cast<BlockArgument>(gradient); argument && kernel)
         gradients[name.getValue()] = kernel.getInputs()[argument.getArgNumber()];
   });
@@ -149,7 +155,8 @@ json::Array Writer::weights() {
     if (argument(step, i, "ptl.role") != "state")
       continue;
     auto [path, name] = argument(step, i, "ptl.path").rsplit('#');
-    states[path].push_back(json::Object{{"name", name.str()}, {"layout", layout(step.getArgument(i))}});
+    states[path].push_back(
+        json::Object{{"name", name.str()}, {"layout", layout(step.getArgument(i))}});
   }
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     if (argument(step, i, "ptl.role") != "weight")
@@ -181,7 +188,8 @@ json::Array Writer::fields(func::FuncOp function, DictionaryAttr data) const {
   llvm::StringMap<std::string> files;
   if (auto all = data ? data.getAs<ArrayAttr>("files") : ArrayAttr())
     for (auto file : all.getAsRange<DictionaryAttr>())
-      files[file.getAs<StringAttr>("field").getValue()] = file.getAs<StringAttr>("file").getValue().str();
+      files[file.getAs<StringAttr>("field").getValue()] =
+          file.getAs<StringAttr>("file").getValue().str();
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     if (argument(function, i, "ptl.role") != "data")
       continue;
@@ -274,7 +282,8 @@ json::Object Writer::outputs(func::FuncOp function) const {
     int64_t offset = places.of(value).offset;
     auto path = function.getResultAttrOfType<StringAttr>(i, "ptl.path");
     if (role == "metric")
-      metrics.push_back(json::Object{{"name", path ? path.getValue().str() : ""}, {"offset", offset}});
+      metrics.push_back(
+          json::Object{{"name", path ? path.getValue().str() : ""}, {"offset", offset}});
     else
       object[role.getValue()] = offset;
   }
@@ -361,7 +370,10 @@ std::string Writer::write() {
       features.push_back(part.str());
   root["target"] = json::Object{{"cpu", options.cpu}, {"features", std::move(features)}};
   root["mesh"] = mesh();
-  root["arena"] = json::Object{{"bytes", places.arena.total()}, {"persistent", places.arena.persistent}, {"micro", places.arena.micro}, {"scratch", places.arena.scratch}};
+  root["arena"] = json::Object{{"bytes", places.arena.total()},
+                               {"persistent", places.arena.persistent},
+                               {"micro", places.arena.micro},
+                               {"scratch", places.arena.scratch}};
   if (step) {
     collectGradients();
     root["weights"] = weights();
@@ -393,7 +405,8 @@ std::string Writer::write() {
   return llvm::formatv("{0}", json::Value(std::move(root))).str();
 }
 
-std::string codegen::buildMetadata(ModuleOp module, const Schedule &schedule, const TargetOptions &options) {
+std::string codegen::buildMetadata(ModuleOp module, const Schedule &schedule,
+                                   const TargetOptions &options) {
   return Writer(module, schedule, options).write();
 }
 

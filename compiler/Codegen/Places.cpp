@@ -34,7 +34,9 @@ int64_t Arena::begin(rt::MemoryLevel level) const {
 }
 
 Place Places::at(rt::BufferAttr buffer) const {
-  return {arena.begin(buffer.getLevel()) + buffer.getOffset(), 0, {buffer.getRows(), buffer.getCols(), buffer.getStride()}};
+  return {arena.begin(buffer.getLevel()) + buffer.getOffset(),
+          0,
+          {buffer.getRows(), buffer.getCols(), buffer.getStride()}};
 }
 
 Place Places::of(Value value) const {
@@ -53,7 +55,8 @@ Place Places::of(Value value) const {
     int64_t bytes = kernel::byteSize(kernel::elementOf(value.getType()));
     // A piece of one row has no padding of its own, but the field's rows do.
     kernel::MatrixLayout field = of(piece.getX()).layout;
-    place.microStride = (field.rows == 1 ? place.layout.cols : place.layout.rows * field.stride) * bytes;
+    place.microStride =
+        (field.rows == 1 ? place.layout.cols : place.layout.rows * field.stride) * bytes;
   }
   return place;
 }

@@ -1,8 +1,8 @@
 //===- Places.h - Addresses of values in a rank's arena -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CODEGEN_PLACES_H
-#define PTLC_CODEGEN_PLACES_H
+#ifndef PTLC_COMPILER_CODEGEN_PLACES_H
+#define PTLC_COMPILER_CODEGEN_PLACES_H
 
 #include "compiler/Analysis/Kernel/Layout.h"
 #include "dialects/Rt/Rt.h"
@@ -24,7 +24,9 @@ struct Place {
   int64_t offset = 0;      ///< bytes from the arena's start
   int64_t microStride = 0; ///< bytes
   kernel::MatrixLayout layout;
-  bool sameMemory(const Place &other) const { return offset == other.offset && microStride == other.microStride; }
+  bool sameMemory(const Place &other) const {
+    return offset == other.offset && microStride == other.microStride;
+  }
 };
 
 /// Reads the attributes that the memory planner left.
@@ -40,4 +42,4 @@ private:
 
 } // namespace ptlc::codegen
 
-#endif // PTLC_CODEGEN_PLACES_H
+#endif // PTLC_COMPILER_CODEGEN_PLACES_H

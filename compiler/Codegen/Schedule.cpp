@@ -28,7 +28,8 @@ static void addStep(func::FuncOp step, Schedule &schedule) {
   bool open = false;
   for (Operation &op : step.getBody().front().without_terminator()) {
     if (auto loop = dyn_cast<ptl::AccumulateOp>(op)) {
-      StageFunction function{&op == main ? StageOp::Fb : StageOp::Count, int64_t(loop.getPieces()), step, {}};
+      StageFunction function{
+          &op == main ? StageOp::Fb : StageOp::Count, int64_t(loop.getPieces()), step, {}};
       for (Operation &inner : loop.getPiece().getParentBlock()->without_terminator())
         function.operations.push_back(&inner);
       schedule.functions.push_back(function);
@@ -46,8 +47,8 @@ static void addStep(func::FuncOp step, Schedule &schedule) {
   // Views alone are no work.
   llvm::erase_if(schedule.functions, [](const StageFunction &function) {
     return function.op != StageOp::Fb && llvm::all_of(function.operations, [](Operation *op) {
-      return isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp>(op);
-    });
+             return isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp>(op);
+           });
   });
   schedule.stepFunctions = schedule.functions.size();
 }
@@ -67,7 +68,8 @@ Schedule codegen::buildSchedule(ModuleOp module) {
   if (auto step = module.lookupSymbol<func::FuncOp>("step"))
     addStep(step, schedule);
   schedule.eval = addForward(module.lookupSymbol<func::FuncOp>("eval"), StageOp::Eval, schedule);
-  schedule.sample = addForward(module.lookupSymbol<func::FuncOp>("logits"), StageOp::Sample, schedule);
+  schedule.sample =
+      addForward(module.lookupSymbol<func::FuncOp>("logits"), StageOp::Sample, schedule);
   for (const StageFunction &function : schedule.functions)
     for (Operation *op : function.operations)
       if (isa<spmd::SpmdDialect>(op->getDialect()))

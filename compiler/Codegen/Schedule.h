@@ -1,8 +1,8 @@
 //===- Schedule.h - A step as stage functions and a table ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CODEGEN_SCHEDULE_H
-#define PTLC_CODEGEN_SCHEDULE_H
+#ifndef PTLC_COMPILER_CODEGEN_SCHEDULE_H
+#define PTLC_COMPILER_CODEGEN_SCHEDULE_H
 
 #include "dialects/Ptl/Ptl.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,7 +11,15 @@
 namespace ptlc::codegen {
 
 /// Values of `enum ptlrt_op`.
-enum class StageOp : uint16_t { Count = 0, Fb = 1, Reduce = 2, Norm = 3, Opt = 4, Eval = 5, Sample = 6 };
+enum class StageOp : uint16_t {
+  Count = 0,
+  Fb = 1,
+  Reduce = 2,
+  Norm = 3,
+  Opt = 4,
+  Eval = 5,
+  Sample = 6
+};
 
 /// What one function of the program does.
 struct StageFunction {
@@ -34,4 +42,4 @@ Schedule buildSchedule(mlir::ModuleOp module);
 
 } // namespace ptlc::codegen
 
-#endif // PTLC_CODEGEN_SCHEDULE_H
+#endif // PTLC_COMPILER_CODEGEN_SCHEDULE_H

@@ -4,8 +4,8 @@
 // The interface of the back ends to the driver. A module of the memory stage
 // becomes one object file that exports `ptlrt_program` (see runtime/doc/ABI.md).
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CODEGEN_TARGET_H
-#define PTLC_CODEGEN_TARGET_H
+#ifndef PTLC_COMPILER_CODEGEN_TARGET_H
+#define PTLC_COMPILER_CODEGEN_TARGET_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
@@ -25,7 +25,8 @@ mlir::LogicalResult compileToObject(mlir::ModuleOp module, const TargetOptions &
                                     llvm::SmallVectorImpl<char> &object);
 
 /// The LLVM IR of stage functions and kernels, before optimization, as text.
-mlir::LogicalResult emitLLVM(mlir::ModuleOp module, const TargetOptions &options, std::string &text);
+mlir::LogicalResult emitLLVM(mlir::ModuleOp module, const TargetOptions &options,
+                             std::string &text);
 
 /// PTX of the row kernels, as text.
 mlir::LogicalResult emitPtx(mlir::ModuleOp module, const TargetOptions &options, std::string &text);
@@ -35,4 +36,4 @@ std::string emitMetadata(mlir::ModuleOp module, const TargetOptions &options = {
 
 } // namespace ptlc::codegen
 
-#endif // PTLC_CODEGEN_TARGET_H
+#endif // PTLC_COMPILER_CODEGEN_TARGET_H

@@ -23,7 +23,8 @@ static constexpr PassRow kTable[] = {
     {"cse", Phase::Kernels, "expansions of forward and backward share values"},
     {"fuse-rows", Phase::Kernels, "memory is read and written once per group, not per operation"},
     {"fuse-outline-single", Phase::Kernels, "whatever isn't fused is a kernel of its own"},
-    {"memory-plan-buffers", Phase::Memory, "lifetimes are those of kernels, so this comes after them"},
+    {"memory-plan-buffers", Phase::Memory,
+     "lifetimes are those of kernels, so this comes after them"},
 };
 
 static constexpr OrderRow kConstraints[] = {

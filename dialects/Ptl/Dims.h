@@ -43,7 +43,8 @@ mlir::RankedTensorType withElement(mlir::Type type, mlir::Type element);
 /// Returns `type` without the dimensions in `names`, the others in their order.
 mlir::RankedTensorType withoutDims(mlir::Type type, llvm::ArrayRef<mlir::StringAttr> names);
 /// Returns `type` with dimension `from` called `to` and of size `size`.
-mlir::RankedTensorType replaceDim(mlir::Type type, mlir::StringAttr from, mlir::StringAttr to, int64_t size);
+mlir::RankedTensorType replaceDim(mlir::Type type, mlir::StringAttr from, mlir::StringAttr to,
+                                  int64_t size);
 
 mlir::Type elementType(mlir::Value value);
 bool isFloatTensor(mlir::Type type);

@@ -33,7 +33,7 @@ Expected<MappedFile> MappedFile::open(const std::string &path) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
     return failure("can't open '{}': {}", path, errorText(errno));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(descriptor);
     return failure("can't read '{}': it isn't a regular file", path);
@@ -115,7 +115,7 @@ Status OutputFile::commit() {
 }
 
 Status checkWritable(const std::string &path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     return failure("can't write '{}': {}", path, errorText(EISDIR));
   if (::access(folderOf(path).c_str(), W_OK | X_OK) != 0)

@@ -80,7 +80,7 @@ static const char *meaningOf(int signal) {
 }
 
 static void install(int signal, void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   ::sigaction(signal, &action, nullptr);

@@ -12,7 +12,11 @@ import subprocess
 import sys
 
 # (rule, file): reason.
-EXEMPT = {}
+EXEMPT = {
+    ("function_size", "compiler/Analysis/Kernel/BuildGraph.cpp"): "one case per operation of a row kernel",
+    ("function_size", "compiler/Codegen/Metadata.cpp"): "writes the schema of runtime/doc/ABI.md in its order; to be split by section",
+    ("function_size", "compiler/Import/GraphImporter.cpp"): "a table of element-wise kinds",
+}
 
 SIZES = [  # (pattern of the path, most lines)
     (r"(^|/)CMakeLists\.txt$", 60),
@@ -25,7 +29,7 @@ SIZE_EXCEPT = {"CMakeLists.txt": 120}
 FUNCTION_LINES = 60
 
 # Messages that no test expects, by folder. The numbers only go down.
-UNTESTED_MESSAGES = {"lang/": 1000, "dialects/": 0, "compiler/": 1000}
+UNTESTED_MESSAGES = {"lang/": 87, "dialects/": 0, "compiler/": 24}
 
 # What each folder may include, most specific first. Layers are also checked by CMake, library by library.
 MLIR = ("mlir/", "llvm/")

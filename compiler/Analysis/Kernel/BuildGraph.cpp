@@ -25,9 +25,10 @@ Elem kernel::elementOf(Type tensor) {
 }
 
 bool kernel::isRowPrimitive(Operation *op) {
-  return isa<ptl::ConstantOp, ptl::IotaOp, ptl::RandomOp, ptl::ElementwiseOp, ptl::BroadcastOp, ptl::StopGradientOp,
-             ptl::DotOp, ptl::ReduceOp, ptl::TopKOp, ptl::GatherOp, ptl::ScatterAddOp, ptl::ReshapeOp, ptl::ConcatOp,
-             ptl::SliceOp, ptl::PadOp, ptl::MicrobatchOp, spmd::MaskOp>(op);
+  return isa<ptl::ConstantOp, ptl::IotaOp, ptl::RandomOp, ptl::ElementwiseOp, ptl::BroadcastOp,
+             ptl::StopGradientOp, ptl::DotOp, ptl::ReduceOp, ptl::TopKOp, ptl::GatherOp,
+             ptl::ScatterAddOp, ptl::ReshapeOp, ptl::ConcatOp, ptl::SliceOp, ptl::PadOp,
+             ptl::MicrobatchOp, spmd::MaskOp>(op);
 }
 
 static uint64_t fnv1a64(StringRef text) {
@@ -93,7 +94,8 @@ SmallVector<Cut, 2> GraphBuilder::cuts(Type type, std::optional<Attribute> attri
 
 LogicalResult GraphBuilder::checkUncut(Operation *op, std::optional<Attribute> cut) {
   if (cut && *cut)
-    return op->emitOpError("indexes a dimension that is cut across devices, which isn't supported yet");
+    return op->emitOpError(
+        "indexes a dimension that is cut across devices, which isn't supported yet");
   return success();
 }
 
@@ -186,7 +188,8 @@ LogicalResult GraphBuilder::add(Operation &op) {
       .Case([&](ptl::TopKOp select) {
         Type from = select.getX().getType();
         for (OpResult value : op.getResults()) {
-          Node *result = graph.add(NodeKind::TopK, elementOf(value.getType()), dims(value.getType()), op.getLoc());
+          Node *result = graph.add(NodeKind::TopK, elementOf(value.getType()),
+                                   dims(value.getType()), op.getLoc());
           result->operands = {nodes.lookup(select.getX())};
           result->over = {dim(from, select.getFrom()), dim(value.getType(), select.getTo())};
           result->operandDims = dims(from);
@@ -209,7 +212,8 @@ LogicalResult GraphBuilder::add(Operation &op) {
       })
       .Case([&](ptl::ConcatOp concat) {
         Node *result = node(op, NodeKind::Concat);
-        for (auto [operand, name] : llvm::zip_equal(concat.getOperands(), concat.getFrom().getAsRange<StringAttr>()))
+        for (auto [operand, name] :
+             llvm::zip_equal(concat.getOperands(), concat.getFrom().getAsRange<StringAttr>()))
           result->over.push_back(dim(operand.getType(), name));
         result->over.push_back(dim(concat.getResult().getType(), concat.getTo()));
         return success();
@@ -223,14 +227,16 @@ LogicalResult GraphBuilder::add(Operation &op) {
       })
       .Case([&](ptl::PadOp pad) {
         Node *result = node(op, NodeKind::Pad);
-        result->over = {dim(pad.getX().getType(), pad.getFrom()), dim(pad.getResult().getType(), pad.getTo())};
+        result->over = {dim(pad.getX().getType(), pad.getFrom()),
+                        dim(pad.getResult().getType(), pad.getTo())};
         result->offset = pad.getOffset();
         result->value = pad.getValue().convertToDouble();
         return success();
       })
       .Case([&](ptl::MicrobatchOp piece) {
         Node *result = node(op, NodeKind::Block);
-        result->over = {dim(piece.getX().getType(), piece.getDim()), dim(piece.getResult().getType(), piece.getDim())};
+        result->over = {dim(piece.getX().getType(), piece.getDim()),
+                        dim(piece.getResult().getType(), piece.getDim())};
         return success();
       })
       .Case([&](spmd::MaskOp mask) {
@@ -239,7 +245,8 @@ LogicalResult GraphBuilder::add(Operation &op) {
         result->value = mask.getFill().convertToDouble();
         return success();
       })
-      .Default([](Operation *other) { return other->emitOpError("isn't supported in a row kernel"); });
+      .Default(
+          [](Operation *other) { return other->emitOpError("isn't supported in a row kernel"); });
 }
 
 /// The sizes of the row dimensions are those of the results, or else of any value.
@@ -258,7 +265,8 @@ LogicalResult GraphBuilder::setIterate(Block &body, ArrayRef<StringAttr> names) 
     for (Value argument : body.getArguments())
       look(argument.getType());
     if (!size)
-      return body.getParentOp()->emitOpError("iterates over '") << name.getValue() << "', which no value has";
+      return body.getParentOp()->emitOpError("iterates over '")
+             << name.getValue() << "', which no value has";
     graph.iterate.push_back(graph.dim(name, *size));
   }
   return success();

@@ -5,8 +5,8 @@
 // in most kernels; as one dimension they make longer innermost loops and cheaper
 // row indices.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_ANALYSIS_KERNEL_COLLAPSE_H
-#define PTLC_ANALYSIS_KERNEL_COLLAPSE_H
+#ifndef PTLC_COMPILER_ANALYSIS_KERNEL_COLLAPSE_H
+#define PTLC_COMPILER_ANALYSIS_KERNEL_COLLAPSE_H
 
 #include "compiler/Analysis/Kernel/Graph.h"
 
@@ -21,4 +21,4 @@ void collapseDims(Graph &graph, StrideLists &arguments, StrideLists &outputs);
 
 } // namespace ptlc::kernel
 
-#endif // PTLC_ANALYSIS_KERNEL_COLLAPSE_H
+#endif // PTLC_COMPILER_ANALYSIS_KERNEL_COLLAPSE_H

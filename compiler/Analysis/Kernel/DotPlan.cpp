@@ -31,8 +31,8 @@ static std::optional<size_t> find(const DotOperand &operand, llvm::StringRef nam
   return it - operand.names.begin();
 }
 
-static bool classify(const DotOperand &lhs, const DotOperand &rhs, const DotOperand &result, Groups &groups,
-                     std::string &error) {
+static bool classify(const DotOperand &lhs, const DotOperand &rhs, const DotOperand &result,
+                     Groups &groups, std::string &error) {
   llvm::SmallVector<llvm::StringRef, 8> names(result.names.begin(), result.names.end());
   for (const DotOperand *operand : {&lhs, &rhs})
     for (llvm::StringRef name : operand->names)
@@ -68,8 +68,8 @@ static void merge(Axes &axes) {
 }
 
 /// Sets the leading dimension of a matrix with strides `rows` and `columns`; one of them must be 1.
-static bool setForm(const Axis &row, int64_t rowStride, const Axis &column, int64_t columnStride, bool &transposed,
-                    int64_t &leading) {
+static bool setForm(const Axis &row, int64_t rowStride, const Axis &column, int64_t columnStride,
+                    bool &transposed, int64_t &leading) {
   if (column.size == 1 || columnStride == 1) {
     transposed = false;
     leading = row.size == 1 ? std::max<int64_t>(column.size, 1) : rowStride;
@@ -88,7 +88,8 @@ static std::optional<GemmPlan> tryForm(const Groups &groups, size_t im, size_t i
   Axis m = at(groups.m, im), n = at(groups.n, in), k = at(groups.k, ik);
   GemmPlan plan;
   bool transC = false;
-  if (!setForm(m, m.a, k, k.a, plan.transA, plan.lda) || !setForm(k, k.b, n, n.b, plan.transB, plan.ldb) ||
+  if (!setForm(m, m.a, k, k.a, plan.transA, plan.lda) ||
+      !setForm(k, k.b, n, n.b, plan.transB, plan.ldb) ||
       !setForm(m, m.c, n, n.c, transC, plan.ldc) || transC)
     return std::nullopt;
   plan.m = m.size;
@@ -120,8 +121,8 @@ static std::optional<GemmPlan> bestForm(const Groups &groups) {
   return best;
 }
 
-std::optional<GemmPlan> kernel::planDot(const DotOperand &lhs, const DotOperand &rhs, const DotOperand &result,
-                                        std::string &error) {
+std::optional<GemmPlan> kernel::planDot(const DotOperand &lhs, const DotOperand &rhs,
+                                        const DotOperand &result, std::string &error) {
   Groups groups;
   if (!classify(lhs, rhs, result, groups, error))
     return std::nullopt;
@@ -139,6 +140,7 @@ std::optional<GemmPlan> kernel::planDot(const DotOperand &lhs, const DotOperand 
     plan->swapped = true;
   }
   if (!plan)
-    error = "no dimension of an operand or of the result is contiguous where a matrix product needs it";
+    error =
+        "no dimension of an operand or of the result is contiguous where a matrix product needs it";
   return plan;
 }

@@ -8,8 +8,8 @@
 // loops around it. The result needs a unit stride along N; if it has one along M
 // instead, the operands change sides.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_ANALYSIS_KERNEL_DOTPLAN_H
-#define PTLC_ANALYSIS_KERNEL_DOTPLAN_H
+#ifndef PTLC_COMPILER_ANALYSIS_KERNEL_DOTPLAN_H
+#define PTLC_COMPILER_ANALYSIS_KERNEL_DOTPLAN_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -38,9 +38,11 @@ struct GemmPlan {
   llvm::SmallVector<Outer, 5> outer;
 };
 
-/// Plans `result = lhs . rhs`, summed over the names that the result lacks. On failure `error` says why.
-std::optional<GemmPlan> planDot(const DotOperand &lhs, const DotOperand &rhs, const DotOperand &result, std::string &error);
+/// Plans `result = lhs . rhs`, summed over the names that the result lacks. On failure `error` says
+/// why.
+std::optional<GemmPlan> planDot(const DotOperand &lhs, const DotOperand &rhs,
+                                const DotOperand &result, std::string &error);
 
 } // namespace ptlc::kernel
 
-#endif // PTLC_ANALYSIS_KERNEL_DOTPLAN_H
+#endif // PTLC_COMPILER_ANALYSIS_KERNEL_DOTPLAN_H

@@ -73,8 +73,9 @@ static void print(llvm::raw_ostream &os, const Node &node) {
   for (const Node *operand : node.operands)
     os << " %" << operand->id;
   // Bits, not digits: nearby constants must not look equal.
-  os << ' ' << node.argument << ' ' << llvm::bit_cast<uint64_t>(node.value) << ' ' << unsigned(node.map)
-     << unsigned(node.combine) << ' ' << node.offset << ' ' << node.result << node.normal << ' ' << node.place;
+  os << ' ' << node.argument << ' ' << llvm::bit_cast<uint64_t>(node.value) << ' '
+     << unsigned(node.map) << unsigned(node.combine) << ' ' << node.offset << ' ' << node.result
+     << node.normal << ' ' << node.place;
   print(os, node.over);
   print(os, node.operandDims);
   for (const ReindexGroup &group : node.groups) {

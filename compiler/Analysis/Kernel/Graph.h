@@ -8,8 +8,8 @@
 // ignores its index. RowPlan.h decides on loops and storage; back ends evaluate
 // nodes on demand, walking from what is stored to the inputs.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_ANALYSIS_KERNEL_GRAPH_H
-#define PTLC_ANALYSIS_KERNEL_GRAPH_H
+#ifndef PTLC_COMPILER_ANALYSIS_KERNEL_GRAPH_H
+#define PTLC_COMPILER_ANALYSIS_KERNEL_GRAPH_H
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Location.h"
@@ -46,21 +46,56 @@ enum class NodeKind : uint8_t {
   Map,        ///< element-wise `map`
   Reduce,     ///< `combine` over `over`
   Gather,     ///< operand 0 at index operand 1 along `over[0]`
-  ScatterAdd, ///< operand 1 added at index operand 0 along `over[0]` of the result; operand 2: initial value
+  ScatterAdd, ///< operand 1 added at index operand 0 along `over[0]` of the result; operand 2:
+              ///< initial value
   Reindex,    ///< operand 0 at indices given by `groups`
   Pad,        ///< operand 0 shifted by `offset`, `value` outside; over[0] -> over[1]
-  Concat,     ///< operands one after the other; over[i] is the piece of operand i, last is the whole
-  Mask,       ///< operand 0 where all indices of `cuts` are valid, else `value`
-  Block,      ///< piece number operand 1 of operand 0 along over[0] (whole), over[1] (piece)
-  TopK,       ///< values and, as `result` 1, indices of the largest; over[0] -> over[1]
+  Concat, ///< operands one after the other; over[i] is the piece of operand i, last is the whole
+  Mask,   ///< operand 0 where all indices of `cuts` are valid, else `value`
+  Block,  ///< piece number operand 1 of operand 0 along over[0] (whole), over[1] (piece)
+  TopK,   ///< values and, as `result` 1, indices of the largest; over[0] -> over[1]
 };
 
 /// In the order of ptl::ElementwiseKind.
 enum class Map : uint8_t {
-  Add, Sub, Mul, Div, Mod, Pow, Max, Min,
-  Neg, Exp, Log, Sqrt, Rsqrt, Sin, Cos, Tanh, Sigmoid, Abs, Relu, Gelu, Silu, Floor, Ceil, Recip, Sign,
-  GeluGrad, SiluGrad,
-  Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not, Select, Cast,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Mod,
+  Pow,
+  Max,
+  Min,
+  Neg,
+  Exp,
+  Log,
+  Sqrt,
+  Rsqrt,
+  Sin,
+  Cos,
+  Tanh,
+  Sigmoid,
+  Abs,
+  Relu,
+  Gelu,
+  Silu,
+  Floor,
+  Ceil,
+  Recip,
+  Sign,
+  GeluGrad,
+  SiluGrad,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  And,
+  Or,
+  Not,
+  Select,
+  Cast,
   OneMinusPower ///< 1 - x^y, y an integer, in f64: the bias correction of optimizers
 };
 
@@ -145,4 +180,4 @@ struct Graph {
 
 } // namespace ptlc::kernel
 
-#endif // PTLC_ANALYSIS_KERNEL_GRAPH_H
+#endif // PTLC_COMPILER_ANALYSIS_KERNEL_GRAPH_H

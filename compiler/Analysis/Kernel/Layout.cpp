@@ -10,7 +10,8 @@ using namespace ptlc::kernel;
 
 static constexpr int64_t kLine = 64;
 
-MatrixLayout kernel::foldShape(llvm::ArrayRef<int64_t> shape, unsigned split, int64_t bytes, bool padded) {
+MatrixLayout kernel::foldShape(llvm::ArrayRef<int64_t> shape, unsigned split, int64_t bytes,
+                               bool padded) {
   MatrixLayout layout;
   for (auto [i, size] : llvm::enumerate(shape))
     (i < split ? layout.rows : layout.cols) *= size;
@@ -20,7 +21,8 @@ MatrixLayout kernel::foldShape(llvm::ArrayRef<int64_t> shape, unsigned split, in
   return layout;
 }
 
-std::optional<llvm::SmallVector<int64_t, 4>> kernel::stridesOf(llvm::ArrayRef<int64_t> shape, const MatrixLayout &layout) {
+std::optional<llvm::SmallVector<int64_t, 4>> kernel::stridesOf(llvm::ArrayRef<int64_t> shape,
+                                                               const MatrixLayout &layout) {
   llvm::SmallVector<int64_t, 4> strides(shape.size());
   size_t i = shape.size();
   int64_t stride = 1;

@@ -5,8 +5,8 @@
 // number the rows, the trailing ones the columns. Rows start every `stride`
 // elements.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_ANALYSIS_KERNEL_LAYOUT_H
-#define PTLC_ANALYSIS_KERNEL_LAYOUT_H
+#ifndef PTLC_COMPILER_ANALYSIS_KERNEL_LAYOUT_H
+#define PTLC_COMPILER_ANALYSIS_KERNEL_LAYOUT_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
@@ -19,14 +19,15 @@ struct MatrixLayout {
   int64_t elements() const { return rows * stride; }
 };
 
-/// Folds `shape` before dimension `split`; pads rows of `bytes`-sized elements where `padded`: the stride
-/// of rows of 256 bytes or more is an odd number of 64-byte lines, so that the rows of a column fall
-/// into different cache sets.
+/// Folds `shape` before dimension `split`; pads rows of `bytes`-sized elements where `padded`: the
+/// stride of rows of 256 bytes or more is an odd number of 64-byte lines, so that the rows of a
+/// column fall into different cache sets.
 MatrixLayout foldShape(llvm::ArrayRef<int64_t> shape, unsigned split, int64_t bytes, bool padded);
 
 /// Elements between neighbours along each dimension; none if `layout` isn't a fold of `shape`.
-std::optional<llvm::SmallVector<int64_t, 4>> stridesOf(llvm::ArrayRef<int64_t> shape, const MatrixLayout &layout);
+std::optional<llvm::SmallVector<int64_t, 4>> stridesOf(llvm::ArrayRef<int64_t> shape,
+                                                       const MatrixLayout &layout);
 
 } // namespace ptlc::kernel
 
-#endif // PTLC_ANALYSIS_KERNEL_LAYOUT_H
+#endif // PTLC_COMPILER_ANALYSIS_KERNEL_LAYOUT_H

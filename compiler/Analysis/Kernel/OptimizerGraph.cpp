@@ -75,9 +75,11 @@ private:
   Node *decayed(Node *lr, Node *decay) { return mul(weight, oneMinus(mul(lr, decay))); }
 
   void addAdamW() {
-    Node *lr = hypers[0], *beta1 = hypers[1], *beta2 = hypers[2], *eps = hypers[3], *decay = hypers[4];
+    Node *lr = hypers[0], *beta1 = hypers[1], *beta2 = hypers[2], *eps = hypers[3],
+         *decay = hypers[4];
     Node *count = map(Map::Add, {step, constant(1, Elem::I64)}, Elem::I64);
-    Node *correction1 = map(Map::OneMinusPower, {beta1, count}), *correction2 = map(Map::OneMinusPower, {beta2, count});
+    Node *correction1 = map(Map::OneMinusPower, {beta1, count}),
+         *correction2 = map(Map::OneMinusPower, {beta2, count});
     Node *m = add(states[0], mul(sub(gradient, states[0]), oneMinus(beta1)));
     Node *v = add(mul(states[1], beta2), mul(mul(gradient, gradient), oneMinus(beta2)));
     Node *scale = map(Map::Recip, {map(Map::Sqrt, {correction2})});
@@ -102,7 +104,8 @@ private:
   }
 
   void addLion() {
-    Node *lr = hypers[0], *beta1 = hypers[1], *beta2 = hypers[2], *decay = hypers[3], *m = states[0];
+    Node *lr = hypers[0], *beta1 = hypers[1], *beta2 = hypers[2], *decay = hypers[3],
+         *m = states[0];
     Node *direction = map(Map::Sign, {add(mul(beta1, m), mul(oneMinus(beta1), gradient))});
     output(sub(decayed(lr, decay), mul(lr, direction)));
     output(add(mul(beta2, m), mul(oneMinus(beta2), gradient)));
@@ -117,4 +120,6 @@ private:
 };
 } // namespace
 
-Graph kernel::optimizerGraph(ptl::OptimizeOp op, int64_t rows, int64_t cols) { return Builder(op, rows, cols).build(); }
+Graph kernel::optimizerGraph(ptl::OptimizeOp op, int64_t rows, int64_t cols) {
+  return Builder(op, rows, cols).build();
+}

@@ -22,7 +22,8 @@ namespace {
 /// The operations of a kernel to be, with the free ones that they need.
 class Collector {
 public:
-  explicit Collector(ArrayRef<Operation *> ops) : group(ops.begin(), ops.end()) {
+  Collector(ArrayRef<Operation *> ops, bool copiesFree)
+      : copiesFree(copiesFree), group(ops.begin(), ops.end()) {
     for (Operation *op : ops)
       add(op);
   }
@@ -35,14 +36,14 @@ private:
       return;
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
-      if (producer && (group.contains(producer) || isFree(producer)))
+      if (producer && (group.contains(producer) || (copiesFree && kernel::isFree(producer))))
         add(producer);
       else
         inputs.insert(operand);
     }
     body.insert(op);
   }
-  static bool isFree(Operation *op) { return kernel::isFree(op); }
+  bool copiesFree;
   SetVector<Operation *> group;
 };
 } // namespace
@@ -81,7 +82,9 @@ static void eraseWithFreeUsers(Operation *op) {
 
 rt::KernelOp kernel::outline(ArrayRef<Operation *> ops, rt::KernelKind kind,
                              ArrayRef<StringAttr> iterate) {
-  Collector collected(ops);
+  // Libraries read memory: their operands are stored, whatever makes them.
+  bool library = kind == rt::KernelKind::Matmul || kind == rt::KernelKind::Attention;
+  Collector collected(ops, !library);
   SmallVector<Value> outputs;
   SetVector<Operation *> group(ops.begin(), ops.end());
   for (Operation *op : ops)

@@ -14,8 +14,8 @@
 //
 // The plan says nothing of vectors or threads; every back end follows it.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_ANALYSIS_KERNEL_ROWPLAN_H
-#define PTLC_ANALYSIS_KERNEL_ROWPLAN_H
+#ifndef PTLC_COMPILER_ANALYSIS_KERNEL_ROWPLAN_H
+#define PTLC_COMPILER_ANALYSIS_KERNEL_ROWPLAN_H
 
 #include "compiler/Analysis/Kernel/Graph.h"
 #include "llvm/ADT/DenseMap.h"
@@ -97,4 +97,4 @@ bool movesIndices(const Node &node);
 
 } // namespace ptlc::kernel
 
-#endif // PTLC_ANALYSIS_KERNEL_ROWPLAN_H
+#endif // PTLC_COMPILER_ANALYSIS_KERNEL_ROWPLAN_H

@@ -76,7 +76,8 @@ void ptlc::sharding::makeLegal(const Mesh &mesh, const ShardingRule &rule, Assig
 }
 
 static bool isAlong(const ValueFactors &value, unsigned factor) {
-  return llvm::any_of(value, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
+  return llvm::any_of(value,
+                      [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
 }
 
 bool ptlc::sharding::leavesPending(const ShardingRule &rule, unsigned factor, unsigned result) {

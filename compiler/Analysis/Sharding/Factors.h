@@ -31,8 +31,8 @@ AxisList unproject(const Mesh &mesh, const ShardingRule &rule, const Assignment 
 /// cut.
 void makeLegal(const Mesh &mesh, const ShardingRule &rule, Assignment &assignment);
 
-/// Whether cutting `factor` leaves result `result` of an operation pending: it is folded away, or, of
-/// kind Pass, it is in an operand of that result, but not in the result.
+/// Whether cutting `factor` leaves result `result` of an operation pending: it is folded away, or,
+/// of kind Pass, it is in an operand of that result, but not in the result.
 bool leavesPending(const ShardingRule &rule, unsigned factor, unsigned result);
 
 /// Returns the shardings of all operands, then of all results, under an assignment; the results

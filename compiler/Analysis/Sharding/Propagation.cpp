@@ -143,6 +143,36 @@ static const Vote *choose(SmallVector<Vote, 4> &votes) {
   return best;
 }
 
+/// Gives each factor the axes of its best vote; an axis serves one factor: the strongest, pass
+/// before reduction, the larger tensor, the first. `origins` gets where each came from.
+static Assignment settle(const ShardingRule &rule, MutableArrayRef<SmallVector<Vote, 4>> votes,
+                         MutableArrayRef<Origin> origins) {
+  SmallVector<unsigned> order;
+  SmallVector<const Vote *> best(rule.factors.size());
+  for (size_t factor = 0; factor < votes.size(); factor++)
+    if ((best[factor] = choose(votes[factor])))
+      order.push_back(factor);
+  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+    auto key = [&](unsigned f) {
+      return std::make_tuple(best[f]->origin->strength, rule.factors[f].kind != FactorKind::Pass,
+                             -best[f]->elements, best[f]->position);
+    };
+    return key(a) < key(b);
+  });
+  Assignment final(rule.factors.size());
+  AxisSet taken = 0;
+  for (unsigned factor : order) {
+    origins[factor] = *best[factor]->origin;
+    for (AxisId axis : best[factor]->axes) {
+      if (taken & axisBit(axis))
+        break;
+      final[factor].push_back(axis);
+    }
+    taken |= setOf(final[factor]);
+  }
+  return final;
+}
+
 bool Propagation::step(Operation *op, Strength strength) {
   const ShardingRule &rule = ruleOf[op];
   SmallVector<Value> tensors(op->getOperands());
@@ -170,32 +200,8 @@ bool Propagation::step(Operation *op, Strength strength) {
     }
   }
 
-  // An axis serves one factor: the strongest, pass before reduction, the larger tensor, the first.
-  SmallVector<unsigned> order;
-  SmallVector<const Vote *> best(rule.factors.size());
-  for (size_t factor = 0; factor < votes.size(); factor++)
-    if ((best[factor] = choose(votes[factor])))
-      order.push_back(factor);
-  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
-    auto key = [&](unsigned f) {
-      return std::make_tuple(best[f]->origin->strength, rule.factors[f].kind != FactorKind::Pass,
-                             -best[f]->elements, best[f]->position);
-    };
-    return key(a) < key(b);
-  });
-  Assignment final(rule.factors.size());
   SmallVector<Origin> origins(rule.factors.size());
-  AxisSet taken = 0;
-  for (unsigned factor : order) {
-    origins[factor] = *best[factor]->origin;
-    for (AxisId axis : best[factor]->axes) {
-      if (taken & axisBit(axis))
-        break;
-      final[factor].push_back(axis);
-    }
-    taken |= setOf(final[factor]);
-  }
-
+  Assignment final = settle(rule, votes, origins);
   bool changed = false;
   for (auto [position, tensor] : llvm::enumerate(tensors))
     for (auto [dim, factors] : llvm::enumerate(*dims[position])) {

@@ -27,12 +27,13 @@ static Value operandOf(rt::KernelOp kernel, Value inner) {
   return argument ? kernel.getInputs()[argument.getArgNumber()] : Value();
 }
 
-/// The kernel's operand that an operand of a contraction is, perhaps in another order: a product goes
-/// by names and strides.
+/// The kernel's operand that an operand of a contraction is, perhaps in another order: a product
+/// goes by names and strides.
 static Value factorOf(rt::KernelOp kernel, Value inner) {
   while (auto broadcast = inner.getDefiningOp<ptl::BroadcastOp>()) {
     Value source = broadcast->getOperand(0);
-    if (cast<RankedTensorType>(source.getType()).getRank() != cast<RankedTensorType>(inner.getType()).getRank())
+    if (cast<RankedTensorType>(source.getType()).getRank() !=
+        cast<RankedTensorType>(inner.getType()).getRank())
       break;
     inner = source;
   }
@@ -47,9 +48,11 @@ FailureOr<GemmCall> cpu::gemmCall(rt::KernelOp kernel, const Places &places) {
     dot = found ? found : dot;
     return first || isa<ptl::BroadcastOp>(op);
   });
-  Value left = dot ? factorOf(kernel, dot.getLhs()) : Value(), right = dot ? factorOf(kernel, dot.getRhs()) : Value();
+  Value left = dot ? factorOf(kernel, dot.getLhs()) : Value(),
+        right = dot ? factorOf(kernel, dot.getRhs()) : Value();
   if (!isProduct || !left || !right)
-    return kernel.emitOpError("of kind matmul must hold one contraction of its operands"), failure();
+    return kernel.emitOpError("of kind matmul must hold one contraction of its operands"),
+           failure();
   auto lhs = tensorOf(left, places), rhs = tensorOf(right, places);
   auto result = tensorOf(kernel.getResult(0), places);
   if (failed(lhs) || failed(rhs) || failed(result))
@@ -71,7 +74,8 @@ struct Named {
   const Tensor &tensor;
   std::optional<size_t> find(StringRef name) const {
     auto it = llvm::find(tensor.dims.names, name);
-    return it == tensor.dims.names.end() ? std::nullopt : std::optional<size_t>(it - tensor.dims.names.begin());
+    return it == tensor.dims.names.end() ? std::nullopt
+                                         : std::optional<size_t>(it - tensor.dims.names.begin());
   }
   int64_t stride(StringRef name) const {
     auto i = find(name);
@@ -84,10 +88,10 @@ struct Named {
 };
 
 /// Fills in one descriptor for either direction.
-template <typename Op>
-class AttentionBuilder {
+template <typename Op> class AttentionBuilder {
 public:
-  AttentionBuilder(rt::KernelOp kernel, Op op, const Places &places) : kernel(kernel), op(op), places(places) {}
+  AttentionBuilder(rt::KernelOp kernel, Op op, const Places &places)
+      : kernel(kernel), op(op), places(places) {}
   FailureOr<AttentionCall> build(Value y, Value lse);
 
 private:
@@ -107,9 +111,11 @@ private:
 };
 } // namespace
 
-/// A loop over `size` of the query dimension `name`, split into `repeat` neighbours that share keys.
+/// A loop over `size` of the query dimension `name`, split into `repeat` neighbours that share
+/// keys.
 template <typename Op>
-void AttentionBuilder<Op>::addOuter(StringRef name, StringRef keyName, int64_t size, int64_t repeat) {
+void AttentionBuilder<Op>::addOuter(StringRef name, StringRef keyName, int64_t size,
+                                    int64_t repeat) {
   auto strides = [&](int64_t scale, bool keys) {
     AttentionCall::Outer outer;
     outer.q = Named{*q}.stride(name) * scale;
@@ -131,8 +137,7 @@ void AttentionBuilder<Op>::addOuter(StringRef name, StringRef keyName, int64_t s
   call.outer.push_back(inner);
 }
 
-template <typename Op>
-LogicalResult AttentionBuilder<Op>::addLoops() {
+template <typename Op> LogicalResult AttentionBuilder<Op>::addLoops() {
   StringRef over = op.getOver(), depth = op.getDepth();
   SmallVector<StringRef> groupFrom, groupTo;
   if (auto group = op.getGroup()) {
@@ -146,7 +151,8 @@ LogicalResult AttentionBuilder<Op>::addLoops() {
   // Queries: the dimension `over`, or without one the last that keys lack.
   StringRef queries = Named{*q}.find(over) ? over : StringRef();
   for (StringRef name : q->dims.names)
-    if (queries.empty() && name != depth && !Named{*k}.find(name) && !llvm::is_contained(groupFrom, name))
+    if (queries.empty() && name != depth && !Named{*k}.find(name) &&
+        !llvm::is_contained(groupFrom, name))
       queries = name;
   call.queries = queries.empty() ? 1 : Named{*q}.size(queries);
   call.qRow = Named{*q}.stride(queries);
@@ -166,7 +172,8 @@ LogicalResult AttentionBuilder<Op>::addLoops() {
     addOuter(name, grouped ? groupTo.front() : name, size, repeat);
   }
   if (call.outer.size() > AttentionCall::kMaxOuter)
-    return kernel.emitError("attention over more than ") << AttentionCall::kMaxOuter << " dimensions isn't supported";
+    return kernel.emitError("attention over more than ")
+           << AttentionCall::kMaxOuter << " dimensions isn't supported";
   return success();
 }
 
@@ -178,11 +185,12 @@ FailureOr<AttentionCall> AttentionBuilder<Op>::build(Value yValue, Value lseValu
       slot = *found;
     return succeeded(found);
   };
-  if (!load(op.getQ(), q) || !load(op.getK(), k) || !load(op.getV(), v) || !load(yValue, y) || !load(lseValue, lse) ||
-      (op.getMask() && !load(op.getMask(), mask)))
+  if (!load(op.getQ(), q) || !load(op.getK(), k) || !load(op.getV(), v) || !load(yValue, y) ||
+      !load(lseValue, lse) || (op.getMask() && !load(op.getMask(), mask)))
     return failure();
   StringRef over = op.getOver(), depth = op.getDepth(), valueDepth = op.getValueDepth();
-  for (auto [tensor, name] : {std::pair(&*q, depth), {&*k, depth}, {&*v, valueDepth}, {&*y, valueDepth}})
+  for (auto [tensor, name] :
+       {std::pair(&*q, depth), {&*k, depth}, {&*v, valueDepth}, {&*y, valueDepth}})
     if (Named{*tensor}.size(name) > 1 && Named{*tensor}.stride(name) != 1)
       return kernel.emitError("attention needs '") << name << "' as the last dimension", failure();
   call.keys = Named{*k}.size(over);
@@ -209,7 +217,8 @@ FailureOr<AttentionCall> cpu::attentionCall(rt::KernelOp kernel, const Places &p
   Operation *op = &kernel.getBody().front().front();
   // Results in the order of the operation; the kernel may return fewer.
   auto returned = [&](Value result) -> Value {
-    for (auto [value, output] : llvm::zip_equal(kernel.getBody().front().getTerminator()->getOperands(), kernel.getOutputs()))
+    for (auto [value, output] : llvm::zip_equal(
+             kernel.getBody().front().getTerminator()->getOperands(), kernel.getOutputs()))
       if (value == result)
         return output;
     return {};
@@ -218,7 +227,8 @@ FailureOr<AttentionCall> cpu::attentionCall(rt::KernelOp kernel, const Places &p
     if (!returned(result))
       return kernel.emitError("attention needs a place for all of its results"), failure();
   if (auto forward = dyn_cast<ptl::AttentionOp>(op))
-    return AttentionBuilder(kernel, forward, places).build(returned(forward.getY()), returned(forward.getLse()));
+    return AttentionBuilder(kernel, forward, places)
+        .build(returned(forward.getY()), returned(forward.getLse()));
   auto backward = dyn_cast<ptl::AttentionGradOp>(op);
   if (!backward)
     return kernel.emitOpError("of kind attention holds none"), failure();

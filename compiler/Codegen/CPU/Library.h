@@ -4,8 +4,8 @@
 // The fields of the structures in runtime/include/ptlrt/ptlrt.h, computed from
 // names and layouts.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CODEGEN_CPU_LIBRARY_H
-#define PTLC_CODEGEN_CPU_LIBRARY_H
+#ifndef PTLC_COMPILER_CODEGEN_CPU_LIBRARY_H
+#define PTLC_COMPILER_CODEGEN_CPU_LIBRARY_H
 
 #include "compiler/Analysis/Kernel/DotPlan.h"
 #include "compiler/Codegen/Places.h"
@@ -52,4 +52,4 @@ mlir::FailureOr<AttentionCall> attentionCall(rt::KernelOp kernel, const Places &
 
 } // namespace ptlc::cpu
 
-#endif // PTLC_CODEGEN_CPU_LIBRARY_H
+#endif // PTLC_COMPILER_CODEGEN_CPU_LIBRARY_H

@@ -37,7 +37,9 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
 
   StringRef getArgument() const override { return "cpu-approximate-math"; }
-  StringRef getDescription() const override { return "Replaces f32 transcendental functions by polynomials"; }
+  StringRef getDescription() const override {
+    return "Replaces f32 transcendental functions by polynomials";
+  }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<vector::VectorDialect, arith::ArithDialect, math::MathDialect>();
   }
@@ -51,13 +53,14 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<>> {
 } // namespace
 
 void cpu::registerTranslations(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+  registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                  scf::SCFDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
 
-std::unique_ptr<llvm::Module> cpu::lowerKernels(ModuleOp module, llvm::LLVMContext &context, bool debugInfo) {
+std::unique_ptr<llvm::Module> cpu::lowerKernels(ModuleOp module, llvm::LLVMContext &context,
+                                                bool debugInfo) {
   PassManager manager(module->getContext(), ModuleOp::getOperationName());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

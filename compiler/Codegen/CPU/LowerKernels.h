@@ -1,8 +1,8 @@
 //===- LowerKernels.h - Loops to LLVM IR ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CODEGEN_CPU_LOWERKERNELS_H
-#define PTLC_CODEGEN_CPU_LOWERKERNELS_H
+#ifndef PTLC_COMPILER_CODEGEN_CPU_LOWERKERNELS_H
+#define PTLC_COMPILER_CODEGEN_CPU_LOWERKERNELS_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"
@@ -14,8 +14,9 @@ namespace ptlc::cpu {
 void registerTranslations(mlir::DialectRegistry &registry);
 
 /// Lowers functions made of scf, arith, math and llvm memory operations; null after an error.
-std::unique_ptr<llvm::Module> lowerKernels(mlir::ModuleOp module, llvm::LLVMContext &context, bool debugInfo);
+std::unique_ptr<llvm::Module> lowerKernels(mlir::ModuleOp module, llvm::LLVMContext &context,
+                                           bool debugInfo);
 
 } // namespace ptlc::cpu
 
-#endif // PTLC_CODEGEN_CPU_LOWERKERNELS_H
+#endif // PTLC_COMPILER_CODEGEN_CPU_LOWERKERNELS_H

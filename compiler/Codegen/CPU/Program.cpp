@@ -21,11 +21,13 @@ namespace {
 /// Builds the LLVM module of a program.
 class ProgramBuilder {
 public:
-  ProgramBuilder(ModuleOp source, const codegen::TargetOptions &options) : source(source), options(options) {}
+  ProgramBuilder(ModuleOp source, const codegen::TargetOptions &options)
+      : source(source), options(options) {}
   std::unique_ptr<llvm::Module> build(llvm::LLVMContext &context, llvm::TargetMachine &machine);
 
 private:
-  void addProgram(llvm::Module &module, const codegen::Schedule &schedule, llvm::ArrayRef<llvm::Function *> functions);
+  void addProgram(llvm::Module &module, const codegen::Schedule &schedule,
+                  llvm::ArrayRef<llvm::Function *> functions);
   llvm::Constant *table(llvm::Module &module, const codegen::Schedule &schedule, uint64_t &size);
   LogicalResult addKernels(llvm::Module &module, ModuleOp kernels, llvm::TargetMachine &machine);
 
@@ -35,41 +37,55 @@ private:
 } // namespace
 
 static llvm::Constant *global(llvm::Module &module, llvm::Constant *value, llvm::StringRef name) {
-  auto *variable = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, name);
+  auto *variable = new llvm::GlobalVariable(module, value->getType(), true,
+                                            llvm::GlobalValue::PrivateLinkage, value, name);
   variable->setAlignment(llvm::Align(8));
   return variable;
 }
 
 /// The instructions of one step (ptlrt_instruction): each function once per micro-batch.
-llvm::Constant *ProgramBuilder::table(llvm::Module &module, const codegen::Schedule &schedule, uint64_t &size) {
+llvm::Constant *ProgramBuilder::table(llvm::Module &module, const codegen::Schedule &schedule,
+                                      uint64_t &size) {
   llvm::LLVMContext &context = module.getContext();
-  llvm::Type *i16 = llvm::Type::getInt16Ty(context), *i32 = llvm::Type::getInt32Ty(context), *i64 = llvm::Type::getInt64Ty(context);
+  llvm::Type *i16 = llvm::Type::getInt16Ty(context), *i32 = llvm::Type::getInt32Ty(context),
+             *i64 = llvm::Type::getInt64Ty(context);
   auto *type = llvm::StructType::get(i16, i16, i32, i64);
   llvm::SmallVector<llvm::Constant *> rows;
   for (unsigned number = 0; number < schedule.stepFunctions; ++number)
     for (int64_t piece = 0; piece < schedule.functions[number].pieces; ++piece)
       rows.push_back(llvm::ConstantStruct::get(
-          type, llvm::ConstantInt::get(i16, unsigned(schedule.functions[number].op)), llvm::ConstantInt::get(i16, 0),
-          llvm::ConstantInt::get(i32, number), llvm::ConstantInt::get(i64, piece)));
+          type, llvm::ConstantInt::get(i16, unsigned(schedule.functions[number].op)),
+          llvm::ConstantInt::get(i16, 0), llvm::ConstantInt::get(i32, number),
+          llvm::ConstantInt::get(i64, piece)));
   size = rows.size();
-  return global(module, llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows), "table");
+  return global(module, llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows),
+                "table");
 }
 
-void ProgramBuilder::addProgram(llvm::Module &module, const codegen::Schedule &schedule, llvm::ArrayRef<llvm::Function *> functions) {
+void ProgramBuilder::addProgram(llvm::Module &module, const codegen::Schedule &schedule,
+                                llvm::ArrayRef<llvm::Function *> functions) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *i32 = llvm::Type::getInt32Ty(context), *i64 = llvm::Type::getInt64Ty(context);
   std::string metadata = codegen::buildMetadata(source, schedule, options);
-  llvm::Constant *text = global(module, llvm::ConstantDataArray::getString(context, metadata), "metadata");
+  llvm::Constant *text =
+      global(module, llvm::ConstantDataArray::getString(context, metadata), "metadata");
   uint64_t rows = 0;
   llvm::Constant *instructions = table(module, schedule, rows);
   llvm::SmallVector<llvm::Constant *> pointers(functions.begin(), functions.end());
   auto *pointer = llvm::PointerType::get(context, 0);
-  llvm::Constant *list = global(module, llvm::ConstantArray::get(llvm::ArrayType::get(pointer, pointers.size()), pointers), "functions");
-  auto number = [](llvm::Type *type, uint64_t value) { return llvm::ConstantInt::get(type, value); };
+  llvm::Constant *list = global(
+      module, llvm::ConstantArray::get(llvm::ArrayType::get(pointer, pointers.size()), pointers),
+      "functions");
+  auto number = [](llvm::Type *type, uint64_t value) {
+    return llvm::ConstantInt::get(type, value);
+  };
   constexpr uint64_t kMagic = 0x314b54504c54504dULL, kVersion = 1;
-  llvm::Constant *program = llvm::ConstantStruct::getAnon({number(i64, kMagic), number(i32, kVersion), number(i32, 0), text, number(i64, metadata.size()),
-                                                           instructions, number(i64, rows), list, number(i64, functions.size())});
-  new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage, program, "ptlrt_program");
+  llvm::Constant *program =
+      llvm::ConstantStruct::getAnon({number(i64, kMagic), number(i32, kVersion), number(i32, 0),
+                                     text, number(i64, metadata.size()), instructions,
+                                     number(i64, rows), list, number(i64, functions.size())});
+  new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                           program, "ptlrt_program");
 }
 
 /// Line tables know plain places only. An operation without one takes that of what is around it,
@@ -84,9 +100,11 @@ static void simplifyLocations(ModuleOp kernels) {
   });
 }
 
-LogicalResult ProgramBuilder::addKernels(llvm::Module &module, ModuleOp kernels, llvm::TargetMachine &machine) {
+LogicalResult ProgramBuilder::addKernels(llvm::Module &module, ModuleOp kernels,
+                                         llvm::TargetMachine &machine) {
   simplifyLocations(kernels);
-  std::unique_ptr<llvm::Module> lowered = lowerKernels(kernels, module.getContext(), options.debugInfo);
+  std::unique_ptr<llvm::Module> lowered =
+      lowerKernels(kernels, module.getContext(), options.debugInfo);
   if (!lowered)
     return failure();
   lowered->setDataLayout(machine.createDataLayout());
@@ -99,7 +117,8 @@ LogicalResult ProgramBuilder::addKernels(llvm::Module &module, ModuleOp kernels,
   return success();
 }
 
-std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context, llvm::TargetMachine &machine) {
+std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context,
+                                                    llvm::TargetMachine &machine) {
   auto module = std::make_unique<llvm::Module>("program", context);
   module->setDataLayout(machine.createDataLayout());
   module->setTargetTriple(machine.getTargetTriple());
@@ -128,7 +147,8 @@ std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context, 
 }
 
 /// Resolves options and prepares the context; null after an error.
-static std::unique_ptr<llvm::TargetMachine> prepare(ModuleOp module, codegen::TargetOptions &options) {
+static std::unique_ptr<llvm::TargetMachine> prepare(ModuleOp module,
+                                                    codegen::TargetOptions &options) {
   DialectRegistry registry;
   registerTranslations(registry);
   module->getContext()->appendDialectRegistry(registry);
@@ -142,7 +162,8 @@ static std::unique_ptr<llvm::TargetMachine> prepare(ModuleOp module, codegen::Ta
   return std::move(*machine);
 }
 
-LogicalResult codegen::emitLLVM(ModuleOp module, const TargetOptions &requested, std::string &text) {
+LogicalResult codegen::emitLLVM(ModuleOp module, const TargetOptions &requested,
+                                std::string &text) {
   TargetOptions options = requested;
   std::unique_ptr<llvm::TargetMachine> machine = prepare(module, options);
   if (!machine)
@@ -156,7 +177,8 @@ LogicalResult codegen::emitLLVM(ModuleOp module, const TargetOptions &requested,
   return success();
 }
 
-LogicalResult codegen::compileToObject(ModuleOp module, const TargetOptions &requested, SmallVectorImpl<char> &object) {
+LogicalResult codegen::compileToObject(ModuleOp module, const TargetOptions &requested,
+                                       SmallVectorImpl<char> &object) {
   TargetOptions options = requested;
   std::unique_ptr<llvm::TargetMachine> machine = prepare(module, options);
   if (!machine)

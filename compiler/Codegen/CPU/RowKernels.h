@@ -4,8 +4,8 @@
 // Equal kernels (same graph, layouts and shared operands) are generated once:
 // the layers of a model share theirs.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CODEGEN_CPU_ROWKERNELS_H
-#define PTLC_CODEGEN_CPU_ROWKERNELS_H
+#ifndef PTLC_COMPILER_CODEGEN_CPU_ROWKERNELS_H
+#define PTLC_COMPILER_CODEGEN_CPU_ROWKERNELS_H
 
 #include "compiler/Codegen/Places.h"
 #include "compiler/Conversion/KernelToLoops/KernelToLoops.h"
@@ -47,4 +47,4 @@ private:
 
 } // namespace ptlc::cpu
 
-#endif // PTLC_CODEGEN_CPU_ROWKERNELS_H
+#endif // PTLC_COMPILER_CODEGEN_CPU_ROWKERNELS_H

@@ -14,8 +14,10 @@ using namespace ptlc::cpu;
 // Offsets of the fields of ptlrt_rank.
 static constexpr unsigned kCoords = 8, kStep = 40, kSeed = 48, kValid = 56;
 
-StageCode::StageCode(ModuleOp source, llvm::Module &target, RowKernels &kernels, const Places &places, bool debugInfo)
-    : source(source), module(target), kernels(kernels), places(places), b(target.getContext()), debug(target) {
+StageCode::StageCode(ModuleOp source, llvm::Module &target, RowKernels &kernels,
+                     const Places &places, bool debugInfo)
+    : source(source), module(target), kernels(kernels), places(places), b(target.getContext()),
+      debug(target) {
   pointer = b.getPtrTy();
   i32 = b.getInt32Ty();
   i64 = b.getInt64Ty();
@@ -23,9 +25,10 @@ StageCode::StageCode(ModuleOp source, llvm::Module &target, RowKernels &kernels,
     return;
   auto name = source->getAttrOfType<StringAttr>("ptl.source");
   llvm::StringRef path = name ? name.getValue() : "program.ptl";
-  llvm::DIFile *file = debug.createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
-  unit = debug.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file, "ptlc", true, "", 0, "",
-                                 llvm::DICompileUnit::LineTablesOnly);
+  llvm::DIFile *file =
+      debug.createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
+  unit = debug.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file, "ptlc",
+                                 true, "", 0, "", llvm::DICompileUnit::LineTablesOnly);
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
 }
 
@@ -37,12 +40,15 @@ void StageCode::setPlace(Operation *op) {
   b.SetCurrentDebugLocation(llvm::DILocation::get(module.getContext(), line, column, subprogram));
 }
 
-llvm::FunctionCallee StageCode::declare(llvm::StringRef name, llvm::ArrayRef<llvm::Type *> parameters) {
-  return module.getOrInsertFunction(name, llvm::FunctionType::get(b.getVoidTy(), parameters, false));
+llvm::FunctionCallee StageCode::declare(llvm::StringRef name,
+                                        llvm::ArrayRef<llvm::Type *> parameters) {
+  return module.getOrInsertFunction(name,
+                                    llvm::FunctionType::get(b.getVoidTy(), parameters, false));
 }
 
 llvm::Constant *StageCode::constant(llvm::Constant *value, llvm::StringRef name) {
-  auto *global = new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, name);
+  auto *global = new llvm::GlobalVariable(module, value->getType(), true,
+                                          llvm::GlobalValue::PrivateLinkage, value, name);
   global->setAlignment(llvm::Align(8));
   return global;
 }
@@ -63,7 +69,9 @@ llvm::Value *StageCode::fieldOfRank(unsigned offset, llvm::Type *type) {
   return b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), rank, offset));
 }
 
-llvm::Value *StageCode::isLaterPiece() { return b.CreateZExt(b.CreateICmpSGT(micro, b.getInt64(0)), i32); }
+llvm::Value *StageCode::isLaterPiece() {
+  return b.CreateZExt(b.CreateICmpSGT(micro, b.getInt64(0)), i32);
+}
 
 /// Start or valid length of this rank's part of a dimension, by nested ceil (see spmd.cut).
 llvm::Value *StageCode::cutScalar(const kernel::ScalarSource &source) {
@@ -126,7 +134,8 @@ void StageCode::emitLaunch(const KernelCall &call) {
   llvm::FunctionCallee kernel = declare(call.name, {i64, i64, pointer, pointer});
   llvm::Value *bufferArray = array(buffers, pointer), *scalarArray = array(scalars, i64);
   b.CreateCall(declare("ptlrt_launch", {pointer, pointer, i64, i64, pointer, pointer}),
-               {rank, kernel.getCallee(), b.getInt64(call.rows), b.getInt64(call.grain), bufferArray, scalarArray});
+               {rank, kernel.getCallee(), b.getInt64(call.rows), b.getInt64(call.grain),
+                bufferArray, scalarArray});
   for (llvm::Value *memory : {bufferArray, scalarArray})
     if (llvm::isa<llvm::AllocaInst>(memory))
       b.CreateLifetimeEnd(memory);
@@ -151,14 +160,16 @@ LogicalResult StageCode::emitGemm(rt::KernelOp kernel) {
     fields.push_back(b.getInt64(value));
   FileLineColLoc place = userPlace(kernel.getLoc());
   int32_t site = place ? place.getLine() : 0;
-  for (int32_t value : {int32_t(plan.transA), int32_t(plan.transB), int32_t(plan.outer.size()), site})
+  for (int32_t value :
+       {int32_t(plan.transA), int32_t(plan.transB), int32_t(plan.outer.size()), site})
     fields.push_back(b.getInt32(value));
   for (const auto &array : loops)
     fields.push_back(numbers(array));
   llvm::Constant *descriptor = constant(llvm::ConstantStruct::getAnon(fields), "gemm");
   llvm::Value *accumulate = call->accumulates ? isLaterPiece() : b.getInt32(0);
-  b.CreateCall(declare("ptlrt_gemm_f32", {pointer, pointer, pointer, pointer, pointer, i32}),
-               {rank, descriptor, address(call->a), address(call->b), address(call->c), accumulate});
+  b.CreateCall(
+      declare("ptlrt_gemm_f32", {pointer, pointer, pointer, pointer, pointer, i32}),
+      {rank, descriptor, address(call->a), address(call->b), address(call->c), accumulate});
   return success();
 }
 
@@ -186,18 +197,23 @@ LogicalResult StageCode::emitAttention(rt::KernelOp kernel) {
     fields.push_back(b.getInt64(value));
   for (const auto &array : loops)
     fields.push_back(numbers(array));
-  for (int64_t value : {call->qRow, call->kRow, call->vRow, call->oRow, call->lseRow, call->maskRow, call->maskCol})
+  for (int64_t value :
+       {call->qRow, call->kRow, call->vRow, call->oRow, call->lseRow, call->maskRow, call->maskCol})
     fields.push_back(b.getInt64(value));
-  llvm::SmallVector<llvm::Value *> arguments = {rank, constant(llvm::ConstantStruct::getAnon(fields), "attention"),
-                                                address(call->q), address(call->k), address(call->v)};
-  arguments.push_back(call->mask ? address(*call->mask) : llvm::ConstantPointerNull::get(b.getPtrTy()));
+  llvm::SmallVector<llvm::Value *> arguments = {
+      rank, constant(llvm::ConstantStruct::getAnon(fields), "attention"), address(call->q),
+      address(call->k), address(call->v)};
+  arguments.push_back(call->mask ? address(*call->mask)
+                                 : llvm::ConstantPointerNull::get(b.getPtrTy()));
   arguments.push_back(address(call->out));
   arguments.push_back(address(call->lse));
   if (call->backward)
     for (const Place &place : {call->dout, call->dq, call->dk, call->dv})
       arguments.push_back(address(place));
   llvm::SmallVector<llvm::Type *> types(arguments.size(), pointer);
-  b.CreateCall(declare(call->backward ? "ptlrt_attention_backward" : "ptlrt_attention_forward", types), arguments);
+  b.CreateCall(
+      declare(call->backward ? "ptlrt_attention_backward" : "ptlrt_attention_forward", types),
+      arguments);
   return success();
 }
 
@@ -205,13 +221,17 @@ LogicalResult StageCode::emitNorm(ptl::GlobalNormOp op) {
   llvm::SmallVector<llvm::Constant *> segments;
   for (Value operand : op.getOperands()) {
     Place place = places.of(operand);
-    segments.push_back(numbers({place.offset, place.layout.rows, place.layout.cols, place.layout.stride}));
+    segments.push_back(
+        numbers({place.offset, place.layout.rows, place.layout.cols, place.layout.stride}));
   }
   llvm::Constant *list = llvm::ConstantPointerNull::get(b.getPtrTy());
   if (!segments.empty())
-    list = constant(llvm::ConstantArray::get(llvm::ArrayType::get(segments[0]->getType(), segments.size()), segments), "segments");
-  b.CreateCall(declare("ptlrt_global_norm", {pointer, pointer, pointer, i64, pointer}),
-               {rank, arena, list, b.getInt64(segments.size()), address(places.of(op.getResult()))});
+    list = constant(llvm::ConstantArray::get(
+                        llvm::ArrayType::get(segments[0]->getType(), segments.size()), segments),
+                    "segments");
+  b.CreateCall(
+      declare("ptlrt_global_norm", {pointer, pointer, pointer, i64, pointer}),
+      {rank, arena, list, b.getInt64(segments.size()), address(places.of(op.getResult()))});
   return success();
 }
 
@@ -250,7 +270,8 @@ LogicalResult StageCode::emitOperation(Operation *op) {
   if (isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp>(op))
     return success();
   if (isa<spmd::AllReduceOp>(op)) {
-    b.CreateCall(declare("ptlrt_collective", {pointer, pointer, i32}), {rank, arena, b.getInt32(collectives++)});
+    b.CreateCall(declare("ptlrt_collective", {pointer, pointer, i32}),
+                 {rank, arena, b.getInt32(collectives++)});
     return success();
   }
   return op->emitError("'") << op->getName() << "' isn't supported on CPUs yet";
@@ -268,7 +289,8 @@ void StageCode::storeCounters(func::FuncOp owner) {
 
 llvm::Function *StageCode::emit(const codegen::StageFunction &stage, unsigned number) {
   auto *type = llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, i64}, false);
-  function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "stage_" + std::to_string(number), module);
+  function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
+                                    "stage_" + std::to_string(number), module);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   rank = function->getArg(0);
   arena = function->getArg(1);
@@ -277,8 +299,9 @@ llvm::Function *StageCode::emit(const codegen::StageFunction &stage, unsigned nu
   b.SetCurrentDebugLocation({});
   if (unit) {
     llvm::DISubroutineType *signature = debug.createSubroutineType(debug.getOrCreateTypeArray({}));
-    subprogram = debug.createFunction(unit->getFile(), function->getName(), function->getName(), unit->getFile(), 0, signature,
-                                      0, llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
+    subprogram = debug.createFunction(unit->getFile(), function->getName(), function->getName(),
+                                      unit->getFile(), 0, signature, 0, llvm::DINode::FlagZero,
+                                      llvm::DISubprogram::SPFlagDefinition);
     function->setSubprogram(subprogram);
   }
   setPlace(stage.owner);

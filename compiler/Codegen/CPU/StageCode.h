@@ -5,8 +5,8 @@
 // addresses in the arena. Descriptors of products and attention are constant
 // data, since the runtime keeps plans by their address.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CODEGEN_CPU_STAGECODE_H
-#define PTLC_CODEGEN_CPU_STAGECODE_H
+#ifndef PTLC_COMPILER_CODEGEN_CPU_STAGECODE_H
+#define PTLC_COMPILER_CODEGEN_CPU_STAGECODE_H
 
 #include "compiler/Codegen/CPU/Library.h"
 #include "compiler/Codegen/CPU/RowKernels.h"
@@ -19,7 +19,8 @@ namespace ptlc::cpu {
 
 class StageCode {
 public:
-  StageCode(mlir::ModuleOp source, llvm::Module &target, RowKernels &kernels, const Places &places, bool debugInfo);
+  StageCode(mlir::ModuleOp source, llvm::Module &target, RowKernels &kernels, const Places &places,
+            bool debugInfo);
 
   /// Emits the function of one stage; null after an error.
   llvm::Function *emit(const codegen::StageFunction &stage, unsigned number);
@@ -60,4 +61,4 @@ private:
 
 } // namespace ptlc::cpu
 
-#endif // PTLC_CODEGEN_CPU_STAGECODE_H
+#endif // PTLC_COMPILER_CODEGEN_CPU_STAGECODE_H

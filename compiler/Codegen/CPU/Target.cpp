@@ -31,7 +31,8 @@ codegen::TargetOptions cpu::resolveNative(codegen::TargetOptions options) {
   return options;
 }
 
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> cpu::createTargetMachine(const codegen::TargetOptions &options) {
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+cpu::createTargetMachine(const codegen::TargetOptions &options) {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
@@ -46,12 +47,14 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> cpu::createTargetMachine(co
     return llvm::createStringError("'" + options.cpu + "' is not a processor that LLVM knows");
   llvm::TargetOptions flags;
   flags.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, options.cpu, options.features, flags, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, options.cpu, options.features, flags, llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 void cpu::optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned level) {
-  // LLVM prefers 256-bit vectors on processors that have wider ones; kernels here are long enough for those.
+  // LLVM prefers 256-bit vectors on processors that have wider ones; kernels here are long enough
+  // for those.
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
@@ -79,7 +82,8 @@ void cpu::optimize(llvm::Module &module, llvm::TargetMachine &machine, unsigned 
   passes.run(module, modules);
 }
 
-llvm::Error cpu::emitObject(llvm::Module &module, llvm::TargetMachine &machine, llvm::SmallVectorImpl<char> &object) {
+llvm::Error cpu::emitObject(llvm::Module &module, llvm::TargetMachine &machine,
+                            llvm::SmallVectorImpl<char> &object) {
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))

@@ -199,7 +199,8 @@ static Value mapFloat(ImplicitLocOpBuilder &b, Map map, ValueRange x) {
 static Value floorDivision(ImplicitLocOpBuilder &b, Value x, Value y, bool remainder) {
   Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(x.getType(), 0));
   Value r = arith::RemSIOp::create(b, x, y);
-  Value differs = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, arith::XOrIOp::create(b, r, y), zero);
+  Value differs =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, arith::XOrIOp::create(b, r, y), zero);
   Value nonzero = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, r, zero);
   Value adjust = arith::AndIOp::create(b, differs, nonzero);
   if (remainder)
@@ -236,7 +237,8 @@ static Value mapInteger(ImplicitLocOpBuilder &b, Map map, ValueRange x) {
   case Map::Or:
     return arith::OrIOp::create(b, x[0], x[1]);
   case Map::Not:
-    return arith::XOrIOp::create(b, x[0], arith::ConstantOp::create(b, b.getIntegerAttr(x[0].getType(), 1)));
+    return arith::XOrIOp::create(b, x[0],
+                                 arith::ConstantOp::create(b, b.getIntegerAttr(x[0].getType(), 1)));
   case Map::Sign: {
     Type type = x[0].getType();
     Value one = arith::ConstantOp::create(b, b.getIntegerAttr(type, 1));
@@ -259,7 +261,8 @@ static Value castValue(ImplicitLocOpBuilder &b, Value x, Elem to) {
   }
   unsigned width = from.getIntOrFloatBitWidth();
   if (to == Elem::F32)
-    return width == 1 ? Value(arith::UIToFPOp::create(b, type, x)) : Value(arith::SIToFPOp::create(b, type, x));
+    return width == 1 ? Value(arith::UIToFPOp::create(b, type, x))
+                      : Value(arith::SIToFPOp::create(b, type, x));
   if (to == Elem::I1) {
     Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(from, 0));
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, zero);
@@ -274,7 +277,8 @@ static Value castValue(ImplicitLocOpBuilder &b, Value x, Elem to) {
 /// In f64, since for small exponents the difference cancels.
 static Value oneMinusPower(ImplicitLocOpBuilder &b, Value base, Value exponent) {
   Type f64 = b.getF64Type();
-  Value power = math::PowFOp::create(b, arith::ExtFOp::create(b, f64, base), arith::SIToFPOp::create(b, f64, exponent));
+  Value power = math::PowFOp::create(b, arith::ExtFOp::create(b, f64, base),
+                                     arith::SIToFPOp::create(b, f64, exponent));
   Value one = arith::ConstantOp::create(b, b.getF64FloatAttr(1));
   return arith::TruncFOp::create(b, b.getF32Type(), arith::SubFOp::create(b, one, power));
 }
@@ -303,9 +307,11 @@ Value kernel::combineValues(ImplicitLocOpBuilder &b, Combine combine, Value a, V
       return arith::AddFOp::create(b, a, x, arith::FastMathFlags::reassoc | kContract);
     return arith::AddIOp::create(b, a, x);
   case Combine::Max:
-    return isFloat ? Value(arith::MaximumFOp::create(b, a, x)) : Value(arith::MaxSIOp::create(b, a, x));
+    return isFloat ? Value(arith::MaximumFOp::create(b, a, x))
+                   : Value(arith::MaxSIOp::create(b, a, x));
   case Combine::Min:
-    return isFloat ? Value(arith::MinimumFOp::create(b, a, x)) : Value(arith::MinSIOp::create(b, a, x));
+    return isFloat ? Value(arith::MinimumFOp::create(b, a, x))
+                   : Value(arith::MinSIOp::create(b, a, x));
   }
   return {};
 }
@@ -319,6 +325,7 @@ Value kernel::identityOf(ImplicitLocOpBuilder &b, Combine combine, Elem elem) {
   }
   Type type = typeOf(b.getContext(), elem);
   unsigned width = type.getIntOrFloatBitWidth();
-  APInt value = combine == Combine::Max ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
+  APInt value =
+      combine == Combine::Max ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
   return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
 }

@@ -1,8 +1,8 @@
 //===- Arithmetic.h - Scalar code of element-wise functions ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CONVERSION_KERNELTOLOOPS_ARITHMETIC_H
-#define PTLC_CONVERSION_KERNELTOLOOPS_ARITHMETIC_H
+#ifndef PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_ARITHMETIC_H
+#define PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_ARITHMETIC_H
 
 #include "compiler/Analysis/Kernel/Graph.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -14,18 +14,20 @@ mlir::Value number(mlir::ImplicitLocOpBuilder &b, Elem elem, double value);
 mlir::Value integer(mlir::ImplicitLocOpBuilder &b, int64_t value);
 
 /// The value of `map` for scalar operands; `result` is the element type of the result.
-mlir::Value mapValue(mlir::ImplicitLocOpBuilder &b, Map map, mlir::ValueRange operands, Elem result);
+mlir::Value mapValue(mlir::ImplicitLocOpBuilder &b, Map map, mlir::ValueRange operands,
+                     Elem result);
 
 /// One more element in a fold; floating-point sums may be reordered.
-mlir::Value combineValues(mlir::ImplicitLocOpBuilder &b, Combine combine, mlir::Value a, mlir::Value x);
+mlir::Value combineValues(mlir::ImplicitLocOpBuilder &b, Combine combine, mlir::Value a,
+                          mlir::Value x);
 /// What a fold starts with.
 mlir::Value identityOf(mlir::ImplicitLocOpBuilder &b, Combine combine, Elem elem);
 
 /// Element `index` (i64) of the numbers of `place`: Philox 4x32-10 with the key
 /// splitmix64(seed xor place) and the counter (index / 4, step); word index mod 4.
-mlir::Value randomValue(mlir::ImplicitLocOpBuilder &b, bool normal, uint64_t place, mlir::Value seed,
-                        mlir::Value step, mlir::Value index);
+mlir::Value randomValue(mlir::ImplicitLocOpBuilder &b, bool normal, uint64_t place,
+                        mlir::Value seed, mlir::Value step, mlir::Value index);
 
 } // namespace ptlc::kernel
 
-#endif // PTLC_CONVERSION_KERNELTOLOOPS_ARITHMETIC_H
+#endif // PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_ARITHMETIC_H

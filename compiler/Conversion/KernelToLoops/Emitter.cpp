@@ -54,18 +54,20 @@ SmallVector<Value> Emitter::count(Value begin, Value end, ValueRange carried,
   return SmallVector<Value>(loop.getResults());
 }
 
-SmallVector<Value> Emitter::nest(ArrayRef<DimId> dims, Indices &at, ValueRange carried, const Loop *hoistFor, Body body) {
+SmallVector<Value> Emitter::nest(ArrayRef<DimId> dims, Indices &at, ValueRange carried,
+                                 const Loop *hoistFor, Body body) {
   if (dims.empty())
     return body(carried);
   if (hoistFor)
     hoist(*hoistFor, at);
-  return count(integer(b, 0), integer(b, size(dims.front())), carried, [&](Value index, ValueRange values) {
-    Scope scope(*this);
-    at[dims.front()] = index;
-    SmallVector<Value> next = nest(dims.drop_front(), at, values, hoistFor, body);
-    at[dims.front()] = {};
-    return next;
-  });
+  return count(integer(b, 0), integer(b, size(dims.front())), carried,
+               [&](Value index, ValueRange values) {
+                 Scope scope(*this);
+                 at[dims.front()] = index;
+                 SmallVector<Value> next = nest(dims.drop_front(), at, values, hoistFor, body);
+                 at[dims.front()] = {};
+                 return next;
+               });
 }
 
 void Emitter::emitRows(Value begin, Value end, ValueRange slotValues, ValueRange scalarValues) {
@@ -74,11 +76,13 @@ void Emitter::emitRows(Value begin, Value end, ValueRange slotValues, ValueRange
   Scope scope(*this);
   rowIndices.assign(graph.dims.size(), {});
   if (binding.accumulatesAny())
-    accumulateFlag = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, scalars.back(), integer(b, 0));
+    accumulateFlag =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, scalars.back(), integer(b, 0));
   for (const Node *node : plan.scratchNodes()) {
     Value elements = integer(b, std::max<int64_t>(1, graph.volume(plan.scratch(node)->dims)));
     Type type = node->elem == Elem::I1 ? Type(b.getI8Type()) : typeOf(b.getContext(), node->elem);
-    scratchBase[node] = LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), type, elements, 64);
+    scratchBase[node] =
+        LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), type, elements, 64);
   }
   initialise();
   for (const Loop &loop : plan.loops())
@@ -111,7 +115,8 @@ void Emitter::initialise() {
 void Emitter::startOutput(unsigned number) {
   const Output &output = graph.outputs[number];
   const Node &node = *output.node;
-  const Node *init = node.kind == NodeKind::ScatterAdd && node.operands.size() > 2 ? node.operands[2] : nullptr;
+  const Node *init =
+      node.kind == NodeKind::ScatterAdd && node.operands.size() > 2 ? node.operands[2] : nullptr;
   if (init && init->kind == NodeKind::Input &&
       binding.argumentSlots[init->argument] == binding.outputSlots[number])
     return;
@@ -166,8 +171,8 @@ void Emitter::emitLoop(unsigned number) {
       return SmallVector<Value>();
     });
   }
-  SmallVector<Value> results =
-      nest(loop.dims, at, carried, &loop, [&](ValueRange values) { return emitBody(loop, at, values); });
+  SmallVector<Value> results = nest(loop.dims, at, carried, &loop,
+                                    [&](ValueRange values) { return emitBody(loop, at, values); });
   finishLoop(loop, results);
 }
 
@@ -176,7 +181,8 @@ SmallVector<Value> Emitter::emitBody(const Loop &loop, Indices &at, ValueRange c
   for (const Action &action : loop.actions) {
     b.setLoc(action.node->loc);
     bool ofOperand = action.kind != Action::Store && action.kind != Action::Keep;
-    const Node *node = ofOperand ? action.node->operands[action.kind == Action::Scatter ? 1 : 0] : action.node;
+    const Node *node =
+        ofOperand ? action.node->operands[action.kind == Action::Scatter ? 1 : 0] : action.node;
     values.push_back(evaluate(node, at));
   }
   SmallVector<Value> next;
@@ -191,7 +197,8 @@ SmallVector<Value> Emitter::emitBody(const Loop &loop, Indices &at, ValueRange c
       const DimList &dims = plan.scratch(&node)->dims;
       Value base = scratchBase[&node];
       if (action.kind == Action::Accumulate)
-        value = combineValues(b, node.combine, load(base, node.elem, dims, packed(dims), at), value);
+        value =
+            combineValues(b, node.combine, load(base, node.elem, dims, packed(dims), at), value);
       store(value, base, node.elem, dims, packed(dims), at);
       continue;
     }
@@ -200,12 +207,14 @@ SmallVector<Value> Emitter::emitBody(const Loop &loop, Indices &at, ValueRange c
     Value base = outputBase(action.output);
     Indices where = at;
     if (action.kind == Action::Scatter)
-      where[node.over[0]] = arith::ExtSIOp::create(b, b.getI64Type(), evaluate(node.operands[0], at));
+      where[node.over[0]] =
+          arith::ExtSIOp::create(b, b.getI64Type(), evaluate(node.operands[0], at));
     if (action.kind != Action::Store) {
       Combine combine = action.kind == Action::AddRow ? node.combine : Combine::Sum;
       value = combineValues(b, combine, load(base, node.elem, output.dims, strides, where), value);
     } else if (binding.accumulates[action.output]) {
-      Value sum = combineValues(b, Combine::Sum, load(base, node.elem, output.dims, strides, where), value);
+      Value sum =
+          combineValues(b, Combine::Sum, load(base, node.elem, output.dims, strides, where), value);
       value = arith::SelectOp::create(b, accumulateFlag, sum, value);
     }
     store(value, base, node.elem, output.dims, strides, where);
@@ -240,45 +249,50 @@ void Emitter::emitSelect(const Loop &loop, const Action &action) {
   });
 }
 
-/// Elements are ordered by (value descending, index ascending); step j looks for the first one after
-/// that of step j - 1, so nothing has to be marked.
+/// Elements are ordered by (value descending, index ascending); step j looks for the first one
+/// after that of step j - 1, so nothing has to be marked.
 void Emitter::emitTopK(const Node &node, Indices &at) {
   DimId from = node.over[0], to = node.over[1];
   const Node *operand = node.operands[0];
   Type f32 = b.getF32Type();
   Value low = identityOf(b, Combine::Max, Elem::F32), high = identityOf(b, Combine::Min, Elem::F32);
   Value none = integer(b, -1);
-  auto less = [&](Value x, Value y) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, y); };
+  auto less = [&](Value x, Value y) {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, y);
+  };
   auto either = [&](Value x, Value y) { return arith::OrIOp::create(b, x, y); };
-  count(integer(b, 0), integer(b, size(to)), ValueRange{high, none}, [&](Value step, ValueRange last) {
-    Scope scope(*this);
-    SmallVector<Value> best =
-        count(integer(b, 0), integer(b, size(from)), ValueRange{low, none}, [&](Value index, ValueRange now) {
-          Scope inner(*this);
-          at[from] = index;
-          Value x = evaluate(operand, at);
-          if (x.getType() != f32)
-            x = mapValue(b, Map::Cast, x, Elem::F32);
-          Value equal = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, last[0]);
-          Value later = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, index, last[1]);
-          Value allowed = either(less(x, last[0]), arith::AndIOp::create(b, equal, later));
-          Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, now[1], integer(b, 0));
-          Value take = arith::AndIOp::create(b, allowed, either(first, less(now[0], x)));
-          at[from] = {};
-          return SmallVector<Value>{arith::SelectOp::create(b, take, x, now[0]),
-                                    arith::SelectOp::create(b, take, index, now[1])};
+  count(integer(b, 0), integer(b, size(to)), ValueRange{high, none},
+        [&](Value step, ValueRange last) {
+          Scope scope(*this);
+          SmallVector<Value> best = count(
+              integer(b, 0), integer(b, size(from)), ValueRange{low, none},
+              [&](Value index, ValueRange now) {
+                Scope inner(*this);
+                at[from] = index;
+                Value x = evaluate(operand, at);
+                if (x.getType() != f32)
+                  x = mapValue(b, Map::Cast, x, Elem::F32);
+                Value equal = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, last[0]);
+                Value later = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, index, last[1]);
+                Value allowed = either(less(x, last[0]), arith::AndIOp::create(b, equal, later));
+                Value first =
+                    arith::CmpIOp::create(b, arith::CmpIPredicate::slt, now[1], integer(b, 0));
+                Value take = arith::AndIOp::create(b, allowed, either(first, less(now[0], x)));
+                at[from] = {};
+                return SmallVector<Value>{arith::SelectOp::create(b, take, x, now[0]),
+                                          arith::SelectOp::create(b, take, index, now[1])};
+              });
+          Value value = best[0];
+          if (node.result == 1)
+            value = arith::TruncIOp::create(b, b.getI32Type(), best[1]);
+          else if (node.elem != Elem::F32)
+            value = mapValue(b, Map::Cast, value, node.elem);
+          at[to] = step;
+          const DimList &dims = plan.scratch(&node)->dims;
+          store(value, scratchBase[&node], node.elem, dims, packed(dims), at);
+          at[to] = {};
+          return best;
         });
-    Value value = best[0];
-    if (node.result == 1)
-      value = arith::TruncIOp::create(b, b.getI32Type(), best[1]);
-    else if (node.elem != Elem::F32)
-      value = mapValue(b, Map::Cast, value, node.elem);
-    at[to] = step;
-    const DimList &dims = plan.scratch(&node)->dims;
-    store(value, scratchBase[&node], node.elem, dims, packed(dims), at);
-    at[to] = {};
-    return best;
-  });
 }
 
 void kernel::emitRowKernel(ModuleOp module, StringRef name, const Graph &graph, const RowPlan &plan,
@@ -290,7 +304,8 @@ void kernel::emitRowKernel(ModuleOp module, StringRef name, const Graph &graph, 
   SmallVector<Type> types = {i64, i64};
   types.append(binding.slots, pointer);
   types.append(scalarCount, i64);
-  auto rows = func::FuncOp::create(builder, loc, (name + ".rows").str(), builder.getFunctionType(types, {}));
+  auto rows = func::FuncOp::create(builder, loc, (name + ".rows").str(),
+                                   builder.getFunctionType(types, {}));
   rows.setPrivate();
   for (unsigned i = 0; i < binding.slots; ++i)
     rows.setArgAttr(2 + i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
@@ -300,11 +315,13 @@ void kernel::emitRowKernel(ModuleOp module, StringRef name, const Graph &graph, 
   ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(loc, body);
   ValueRange arguments(body->getArguments());
   Emitter(b, graph, plan, binding)
-      .emitRows(arguments[0], arguments[1], arguments.slice(2, binding.slots), arguments.drop_front(2 + binding.slots));
+      .emitRows(arguments[0], arguments[1], arguments.slice(2, binding.slots),
+                arguments.drop_front(2 + binding.slots));
   b.setLoc(loc);
   func::ReturnOp::create(b);
 
-  auto entry = func::FuncOp::create(builder, loc, name, builder.getFunctionType({i64, i64, pointer, pointer}, {}));
+  auto entry = func::FuncOp::create(builder, loc, name,
+                                    builder.getFunctionType({i64, i64, pointer, pointer}, {}));
   body = entry.addEntryBlock();
   b = ImplicitLocOpBuilder::atBlockBegin(loc, body);
   SmallVector<Value> operands = {body->getArgument(0), body->getArgument(1)};

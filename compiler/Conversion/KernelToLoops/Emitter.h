@@ -6,8 +6,8 @@
 // evaluates its operand elsewhere. A value is computed once per tuple and block;
 // what does not depend on an inner loop is computed before it.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CONVERSION_KERNELTOLOOPS_EMITTER_H
-#define PTLC_CONVERSION_KERNELTOLOOPS_EMITTER_H
+#ifndef PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_EMITTER_H
+#define PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_EMITTER_H
 
 #include "compiler/Conversion/KernelToLoops/KernelToLoops.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -21,11 +21,13 @@ using Indices = llvm::SmallVector<mlir::Value, 8>;
 
 class Emitter {
 public:
-  Emitter(mlir::ImplicitLocOpBuilder &b, const Graph &graph, const RowPlan &plan, const Binding &binding)
+  Emitter(mlir::ImplicitLocOpBuilder &b, const Graph &graph, const RowPlan &plan,
+          const Binding &binding)
       : b(b), graph(graph), plan(plan), binding(binding) {}
 
   /// Fills the body of the function that runs rows [begin, end).
-  void emitRows(mlir::Value begin, mlir::Value end, mlir::ValueRange slots, mlir::ValueRange scalars);
+  void emitRows(mlir::Value begin, mlir::Value end, mlir::ValueRange slots,
+                mlir::ValueRange scalars);
 
 private:
   /// Values already computed, by node and indices of its dimensions.
@@ -46,10 +48,11 @@ private:
   void emitTopK(const Node &node, Indices &at);
   llvm::SmallVector<mlir::Value> emitBody(const Loop &loop, Indices &at, mlir::ValueRange carried);
   void finishLoop(const Loop &loop, mlir::ValueRange results);
-  llvm::SmallVector<mlir::Value> nest(llvm::ArrayRef<DimId> dims, Indices &at, mlir::ValueRange carried, const Loop *hoistFor,
-                                      Body body);
-  llvm::SmallVector<mlir::Value> count(mlir::Value begin, mlir::Value end, mlir::ValueRange carried,
-                                       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  llvm::SmallVector<mlir::Value> nest(llvm::ArrayRef<DimId> dims, Indices &at,
+                                      mlir::ValueRange carried, const Loop *hoistFor, Body body);
+  llvm::SmallVector<mlir::Value>
+  count(mlir::Value begin, mlir::Value end, mlir::ValueRange carried,
+        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
   bool isCarried(const Action &action) const;
 
   // Values (Evaluate.cpp).
@@ -65,10 +68,12 @@ private:
   void hoist(const Loop &loop, const Indices &at);
 
   // Memory.
-  mlir::Value address(mlir::Value base, Elem elem, llvm::ArrayRef<DimId> dims, const Strides &strides, const Indices &at);
-  mlir::Value load(mlir::Value base, Elem elem, llvm::ArrayRef<DimId> dims, const Strides &strides, const Indices &at);
-  void store(mlir::Value value, mlir::Value base, Elem elem, llvm::ArrayRef<DimId> dims, const Strides &strides,
-             const Indices &at);
+  mlir::Value address(mlir::Value base, Elem elem, llvm::ArrayRef<DimId> dims,
+                      const Strides &strides, const Indices &at);
+  mlir::Value load(mlir::Value base, Elem elem, llvm::ArrayRef<DimId> dims, const Strides &strides,
+                   const Indices &at);
+  void store(mlir::Value value, mlir::Value base, Elem elem, llvm::ArrayRef<DimId> dims,
+             const Strides &strides, const Indices &at);
   Strides packed(llvm::ArrayRef<DimId> dims) const;
   mlir::Value outputBase(unsigned output) { return slots[binding.outputSlots[output]]; }
   mlir::Value add(mlir::Value x, mlir::Value y);
@@ -90,4 +95,4 @@ private:
 
 } // namespace ptlc::kernel
 
-#endif // PTLC_CONVERSION_KERNELTOLOOPS_EMITTER_H
+#endif // PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_EMITTER_H

@@ -20,7 +20,9 @@ Value Emitter::add(Value x, Value y) {
 }
 
 Value Emitter::times(Value x, int64_t factor) {
-  return factor == 1 ? x : arith::MulIOp::create(b, x, integer(b, factor), arith::IntegerOverflowFlags::nsw);
+  return factor == 1
+             ? x
+             : arith::MulIOp::create(b, x, integer(b, factor), arith::IntegerOverflowFlags::nsw);
 }
 
 Strides Emitter::packed(ArrayRef<DimId> dims) const {
@@ -31,7 +33,8 @@ Strides Emitter::packed(ArrayRef<DimId> dims) const {
   return strides;
 }
 
-Value Emitter::address(Value base, Elem elem, ArrayRef<DimId> dims, const Strides &strides, const Indices &at) {
+Value Emitter::address(Value base, Elem elem, ArrayRef<DimId> dims, const Strides &strides,
+                       const Indices &at) {
   Value offset;
   for (auto [dim, stride] : llvm::zip_equal(dims, strides))
     if (size(dim) > 1)
@@ -43,7 +46,8 @@ Value Emitter::address(Value base, Elem elem, ArrayRef<DimId> dims, const Stride
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-Value Emitter::load(Value base, Elem elem, ArrayRef<DimId> dims, const Strides &strides, const Indices &at) {
+Value Emitter::load(Value base, Elem elem, ArrayRef<DimId> dims, const Strides &strides,
+                    const Indices &at) {
   Value place = address(base, elem, dims, strides, at);
   if (elem != Elem::I1)
     return LLVM::LoadOp::create(b, typeOf(b.getContext(), elem), place, byteSize(elem));
@@ -52,8 +56,8 @@ Value Emitter::load(Value base, Elem elem, ArrayRef<DimId> dims, const Strides &
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, byte, zero);
 }
 
-void Emitter::store(Value value, Value base, Elem elem, ArrayRef<DimId> dims, const Strides &strides,
-                    const Indices &at) {
+void Emitter::store(Value value, Value base, Elem elem, ArrayRef<DimId> dims,
+                    const Strides &strides, const Indices &at) {
   if (elem == Elem::I1)
     value = arith::ExtUIOp::create(b, b.getI8Type(), value);
   LLVM::StoreOp::create(b, value, address(base, elem, dims, strides, at), byteSize(elem));
@@ -111,7 +115,8 @@ Value Emitter::compute(const Node *node, const Indices &at) {
   }
   case NodeKind::Gather: {
     Indices moved = at;
-    moved[node->over[0]] = arith::ExtSIOp::create(b, b.getI64Type(), evaluate(node->operands[1], at));
+    moved[node->over[0]] =
+        arith::ExtSIOp::create(b, b.getI64Type(), evaluate(node->operands[1], at));
     return evaluate(node->operands[0], moved);
   }
   case NodeKind::Reindex:
@@ -168,7 +173,8 @@ Value Emitter::computePad(const Node *node, const Indices &at) {
   // One unsigned comparison covers both ends.
   Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, index, last);
   moved[node->over[0]] = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, index, last), zero);
-  return arith::SelectOp::create(b, inside, evaluate(node->operands[0], moved), number(b, node->elem, node->value));
+  return arith::SelectOp::create(b, inside, evaluate(node->operands[0], moved),
+                                 number(b, node->elem, node->value));
 }
 
 Value Emitter::computeConcat(const Node *node, const Indices &at) {
@@ -191,10 +197,12 @@ Value Emitter::computeConcat(const Node *node, const Indices &at) {
 Value Emitter::computeMask(const Node *node, const Indices &at) {
   Value inside;
   for (const Cut &cut : node->cuts) {
-    Value valid = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at[cut.dim], scalars[cut.valid]);
+    Value valid =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at[cut.dim], scalars[cut.valid]);
     inside = inside ? arith::AndIOp::create(b, inside, valid) : valid;
   }
-  return arith::SelectOp::create(b, inside, evaluate(node->operands[0], at), number(b, node->elem, node->value));
+  return arith::SelectOp::create(b, inside, evaluate(node->operands[0], at),
+                                 number(b, node->elem, node->value));
 }
 
 Value Emitter::computeRandom(const Node *node, const Indices &at) {
@@ -218,9 +226,11 @@ Value Emitter::computeRandom(const Node *node, const Indices &at) {
 
 /// True if `node` can be evaluated now: its indices are known and so is every reduction below it.
 static bool isReady(const Node *node, llvm::function_ref<bool(const Node *)> atHand) {
-  if (node->kind == NodeKind::Reduce || node->kind == NodeKind::TopK || node->kind == NodeKind::ScatterAdd)
+  if (node->kind == NodeKind::Reduce || node->kind == NodeKind::TopK ||
+      node->kind == NodeKind::ScatterAdd)
     return atHand(node);
-  return llvm::all_of(node->operands, [&](const Node *operand) { return isReady(operand, atHand); });
+  return llvm::all_of(node->operands,
+                      [&](const Node *operand) { return isReady(operand, atHand); });
 }
 
 /// Evaluates now, before a loop, what does not depend on it.
@@ -236,7 +246,8 @@ void Emitter::hoist(const Node *node, const Indices &at, llvm::DenseSet<const No
   };
   if (known && isReady(node, atHand))
     return (void)evaluate(node, at);
-  if (node->kind == NodeKind::Reduce || node->kind == NodeKind::TopK || node->kind == NodeKind::ScatterAdd)
+  if (node->kind == NodeKind::Reduce || node->kind == NodeKind::TopK ||
+      node->kind == NodeKind::ScatterAdd)
     return;
   for (auto [i, operand] : llvm::enumerate(node->operands))
     if (!movesIndices(*node) || (i == 1 && node->kind != NodeKind::Concat))

@@ -7,8 +7,8 @@
 // The first one's pointers are `noalias`, so that LLVM vectorises the innermost
 // loops without checks; hence buffers that coincide must share a slot.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H
-#define PTLC_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H
+#ifndef PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H
+#define PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H
 
 #include "compiler/Analysis/Kernel/RowPlan.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -31,9 +31,9 @@ struct Binding {
 };
 
 /// Emits both functions into `module`.
-void emitRowKernel(mlir::ModuleOp module, llvm::StringRef name, const Graph &graph, const RowPlan &plan,
-                   const Binding &binding, mlir::Location loc);
+void emitRowKernel(mlir::ModuleOp module, llvm::StringRef name, const Graph &graph,
+                   const RowPlan &plan, const Binding &binding, mlir::Location loc);
 
 } // namespace ptlc::kernel
 
-#endif // PTLC_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H
+#endif // PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H

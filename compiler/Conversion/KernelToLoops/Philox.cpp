@@ -23,7 +23,9 @@ struct Words {
   ImplicitLocOpBuilder &b;
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
 
-  Value word(uint32_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value))); }
+  Value word(uint32_t value) {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value)));
+  }
   Value wide(uint64_t value) { return integer(b, int64_t(value)); }
   Value low(Value x) { return arith::TruncIOp::create(b, i32, x); }
   Value high(Value x) { return low(arith::ShRUIOp::create(b, x, wide(32))); }
@@ -71,7 +73,9 @@ static Value pick(Words &w, const std::array<Value, 4> &words, Value number) {
 static Value boxMuller(Words &w, Value first, Value second, Value isOdd) {
   ImplicitLocOpBuilder &b = w.b;
   Type f64 = b.getF64Type();
-  auto constant = [&](double value) -> Value { return arith::ConstantOp::create(b, b.getF64FloatAttr(value)); };
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(b, b.getF64FloatAttr(value));
+  };
   auto uniform = [&](Value word, double shift) -> Value {
     Value x = arith::AddFOp::create(b, arith::UIToFPOp::create(b, f64, word), constant(shift));
     return arith::MulFOp::create(b, x, constant(0x1p-32));
@@ -79,13 +83,13 @@ static Value boxMuller(Words &w, Value first, Value second, Value isOdd) {
   Value log = math::LogOp::create(b, uniform(first, 1.0));
   Value radius = math::SqrtOp::create(b, arith::MulFOp::create(b, constant(-2), log));
   Value angle = arith::MulFOp::create(b, uniform(second, 0), constant(2 * std::numbers::pi));
-  Value direction =
-      arith::SelectOp::create(b, isOdd, math::SinOp::create(b, angle), math::CosOp::create(b, angle));
+  Value direction = arith::SelectOp::create(b, isOdd, math::SinOp::create(b, angle),
+                                            math::CosOp::create(b, angle));
   return arith::TruncFOp::create(b, b.getF32Type(), arith::MulFOp::create(b, radius, direction));
 }
 
-Value kernel::randomValue(ImplicitLocOpBuilder &b, bool normal, uint64_t place, Value seed, Value step,
-                          Value index) {
+Value kernel::randomValue(ImplicitLocOpBuilder &b, bool normal, uint64_t place, Value seed,
+                          Value step, Value index) {
   Words w{b};
   Value key = w.mix(w.exclusiveOr(seed, w.wide(place)));
   Value block = arith::ShRUIOp::create(b, index, w.wide(2));
@@ -93,11 +97,13 @@ Value kernel::randomValue(ImplicitLocOpBuilder &b, bool normal, uint64_t place, 
   std::array<Value, 4> words = philox(w, key, block, step);
   if (!normal) {
     Value bits = arith::ShRUIOp::create(b, pick(w, words, number), w.word(8));
-    return arith::MulFOp::create(b, arith::UIToFPOp::create(b, b.getF32Type(), bits), kernel::number(b, Elem::F32, 0x1p-24));
+    return arith::MulFOp::create(b, arith::UIToFPOp::create(b, b.getF32Type(), bits),
+                                 kernel::number(b, Elem::F32, 0x1p-24));
   }
   Value upper = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, number, w.wide(2));
   Value first = arith::SelectOp::create(b, upper, words[2], words[0]);
   Value second = arith::SelectOp::create(b, upper, words[3], words[1]);
-  Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, number, w.wide(1)), w.wide(0));
+  Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                      arith::AndIOp::create(b, number, w.wide(1)), w.wide(0));
   return boxMuller(w, first, second, isOdd);
 }

@@ -25,7 +25,8 @@ static void dissolve(rt::KernelOp kernel) {
   map.map(body.getArguments(), kernel.getInputs());
   for (Operation &op : body.without_terminator())
     builder.clone(op, map);
-  for (auto [value, result] : llvm::zip_equal(body.getTerminator()->getOperands(), kernel.getOutputs()))
+  for (auto [value, result] :
+       llvm::zip_equal(body.getTerminator()->getOperands(), kernel.getOutputs()))
     result.replaceAllUsesWith(map.lookup(value));
   kernel.erase();
 }

@@ -7,8 +7,8 @@
 // ones (or is a sum over rows, which then only leaves the kernel), and depends on
 // no operation outside of the group that depends on the group itself.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TRANSFORMS_FUSE_GROUPS_H
-#define PTLC_TRANSFORMS_FUSE_GROUPS_H
+#ifndef PTLC_COMPILER_TRANSFORMS_FUSE_GROUPS_H
+#define PTLC_COMPILER_TRANSFORMS_FUSE_GROUPS_H
 
 #include "dialects/Rt/Rt.h"
 #include "llvm/ADT/DenseMap.h"
@@ -57,4 +57,4 @@ bool isRowSum(mlir::Operation *op, llvm::ArrayRef<mlir::StringAttr> iterate);
 
 } // namespace ptlc::fuse
 
-#endif // PTLC_TRANSFORMS_FUSE_GROUPS_H
+#endif // PTLC_COMPILER_TRANSFORMS_FUSE_GROUPS_H

@@ -41,7 +41,8 @@ static void fixOrder(ptl::DotOp op) {
       result *= ptl::getDimSize(value, name);
     return result;
   };
-  if (volume(left, op.getLhs()) == 1 || volume(right, op.getRhs()) == 1 || volume(over, op.getLhs()) == 1)
+  if (volume(left, op.getLhs()) == 1 || volume(right, op.getRhs()) == 1 ||
+      volume(over, op.getLhs()) == 1)
     return;
   auto join = [&](ArrayRef<StringAttr> x, ArrayRef<StringAttr> y) {
     SmallVector<StringAttr> names(batch);
@@ -53,7 +54,8 @@ static void fixOrder(ptl::DotOp op) {
   Value lhs = reorder(builder, op.getLoc(), op.getLhs(), join(left, over));
   Value rhs = reorder(builder, op.getLoc(), op.getRhs(), join(over, right));
   auto product = ptl::DotOp::create(builder, op.getLoc(), lhs, rhs, over, join(left, right));
-  op.replaceAllUsesWith(reorder(builder, op.getLoc(), product.getResult(), ptl::getDims(op.getResult())));
+  op.replaceAllUsesWith(
+      reorder(builder, op.getLoc(), product.getResult(), ptl::getDims(op.getResult())));
   op.erase();
 }
 

@@ -1,8 +1,8 @@
 //===- OutlineRest.h - Kernels for operations that were not fused ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TRANSFORMS_FUSE_OUTLINEREST_H
-#define PTLC_TRANSFORMS_FUSE_OUTLINEREST_H
+#ifndef PTLC_COMPILER_TRANSFORMS_FUSE_OUTLINEREST_H
+#define PTLC_COMPILER_TRANSFORMS_FUSE_OUTLINEREST_H
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
@@ -13,9 +13,10 @@ namespace ptlc::fuse {
 /// contractions an order of dimensions that a matrix product can use.
 void expandUnsupported(mlir::Operation *function);
 
-/// Outlines each operation of `block` that isn't in a kernel yet; erases free operations nobody needs.
+/// Outlines each operation of `block` that isn't in a kernel yet; erases free operations nobody
+/// needs.
 void outlineRest(mlir::Block &block);
 
 } // namespace ptlc::fuse
 
-#endif // PTLC_TRANSFORMS_FUSE_OUTLINEREST_H
+#endif // PTLC_COMPILER_TRANSFORMS_FUSE_OUTLINEREST_H

@@ -1,8 +1,8 @@
 //===- Passes.h - From operations to kernels --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TRANSFORMS_FUSE_PASSES_H
-#define PTLC_TRANSFORMS_FUSE_PASSES_H
+#ifndef PTLC_COMPILER_TRANSFORMS_FUSE_PASSES_H
+#define PTLC_COMPILER_TRANSFORMS_FUSE_PASSES_H
 
 #include "dialects/Rt/Rt.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,4 +18,4 @@ namespace ptlc::fuse {
 
 } // namespace ptlc::fuse
 
-#endif // PTLC_TRANSFORMS_FUSE_PASSES_H
+#endif // PTLC_COMPILER_TRANSFORMS_FUSE_PASSES_H

@@ -1,8 +1,8 @@
 //===- Recompute.h - Cheap values are computed where they are needed ------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TRANSFORMS_FUSE_RECOMPUTE_H
-#define PTLC_TRANSFORMS_FUSE_RECOMPUTE_H
+#ifndef PTLC_COMPILER_TRANSFORMS_FUSE_RECOMPUTE_H
+#define PTLC_COMPILER_TRANSFORMS_FUSE_RECOMPUTE_H
 
 #include "compiler/Transforms/Fuse/Groups.h"
 
@@ -14,4 +14,4 @@ void recomputeCheapValues(mlir::Block &block, Groups &groups);
 
 } // namespace ptlc::fuse
 
-#endif // PTLC_TRANSFORMS_FUSE_RECOMPUTE_H
+#endif // PTLC_COMPILER_TRANSFORMS_FUSE_RECOMPUTE_H

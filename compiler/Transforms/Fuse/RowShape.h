@@ -1,8 +1,8 @@
 //===- RowShape.h - Which dimensions of an operation number rows ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TRANSFORMS_FUSE_ROWSHAPE_H
-#define PTLC_TRANSFORMS_FUSE_ROWSHAPE_H
+#ifndef PTLC_COMPILER_TRANSFORMS_FUSE_ROWSHAPE_H
+#define PTLC_COMPILER_TRANSFORMS_FUSE_ROWSHAPE_H
 
 #include "dialects/Ptl/Ptl.h"
 
@@ -22,4 +22,4 @@ bool isRuntimeAttention(mlir::Operation *op);
 
 } // namespace ptlc::fuse
 
-#endif // PTLC_TRANSFORMS_FUSE_ROWSHAPE_H
+#endif // PTLC_COMPILER_TRANSFORMS_FUSE_ROWSHAPE_H

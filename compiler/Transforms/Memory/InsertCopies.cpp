@@ -76,7 +76,8 @@ private:
   void copy(unsigned number) {
     Value value = terminator->getOperand(number);
     OpBuilder builder(terminator);
-    terminator->setOperand(number, kernel::createCopy(builder, value.getLoc(), value, value.getType()));
+    terminator->setOperand(number,
+                           kernel::createCopy(builder, value.getLoc(), value, value.getType()));
   }
   Operation *terminator;
   llvm::SetVector<Value> roots;
@@ -86,7 +87,8 @@ private:
 static void copyMovingReshapes(func::FuncOp function, const memory::Layouts &layouts) {
   function.walk([&](ptl::ReshapeOp op) {
     if (!op->getParentOfType<rt::KernelOp>() && !layouts.isView(op))
-      kernel::outline(op.getOperation(), rt::KernelKind::Rows, kernel::leadingDims(op.getResult().getType()));
+      kernel::outline(op.getOperation(), rt::KernelKind::Rows,
+                      kernel::leadingDims(op.getResult().getType()));
   });
 }
 
@@ -97,9 +99,11 @@ LogicalResult memory::insertCopies(func::FuncOp function, const Layouts &layouts
     for (OpOperand &operand : op->getOpOperands()) {
       Value root = viewRoot(operand.get());
       bool ours = root == operand.get() && root.getDefiningOp() && operand.get().hasOneUse() &&
-                  root.getParentBlock() == op->getBlock() && !isa<ptl::MicrobatchOp>(root.getDefiningOp());
+                  root.getParentBlock() == op->getBlock() &&
+                  !isa<ptl::MicrobatchOp>(root.getDefiningOp());
       if (!ours)
-        operand.set(kernel::createCopy(builder, op.getLoc(), operand.get(), operand.get().getType()));
+        operand.set(
+            kernel::createCopy(builder, op.getLoc(), operand.get(), operand.get().getType()));
     }
   });
   function.walk([&](ptl::YieldOp op) {

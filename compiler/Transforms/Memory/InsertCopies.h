@@ -1,8 +1,8 @@
 //===- InsertCopies.h - One place for each value --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TRANSFORMS_MEMORY_INSERTCOPIES_H
-#define PTLC_TRANSFORMS_MEMORY_INSERTCOPIES_H
+#ifndef PTLC_COMPILER_TRANSFORMS_MEMORY_INSERTCOPIES_H
+#define PTLC_COMPILER_TRANSFORMS_MEMORY_INSERTCOPIES_H
 
 #include "compiler/Transforms/Memory/Layouts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,8 +14,8 @@ namespace ptlc::memory {
 inline constexpr llvm::StringLiteral kAccumulate = "rt.accumulate";
 
 /// Makes the function's dataflow fit memory: a reshape that moves elements becomes a kernel; what a
-/// collective folds in place, what accumulate yields and what a forward function returns get a value of
-/// their own. Marks kernels that add to their result.
+/// collective folds in place, what accumulate yields and what a forward function returns get a
+/// value of their own. Marks kernels that add to their result.
 mlir::LogicalResult insertCopies(mlir::func::FuncOp function, const Layouts &layouts);
 
 /// The value whose memory `value` shares: through reshapes and stop_gradient.
@@ -23,4 +23,4 @@ mlir::Value viewRoot(mlir::Value value);
 
 } // namespace ptlc::memory
 
-#endif // PTLC_TRANSFORMS_MEMORY_INSERTCOPIES_H
+#endif // PTLC_COMPILER_TRANSFORMS_MEMORY_INSERTCOPIES_H

@@ -45,8 +45,10 @@ void Layouts::followDot(ptl::DotOp op) {
 
 /// Returns whether a fold became known: that of the other side, if it is a view then.
 bool Layouts::followReshape(ptl::ReshapeOp op) {
-  RankedTensorType from = cast<RankedTensorType>(op.getX().getType()), to = op.getResult().getType();
-  bool knowsFrom = columns.contains(from.getEncoding()), knowsTo = columns.contains(to.getEncoding());
+  RankedTensorType from = cast<RankedTensorType>(op.getX().getType()),
+                   to = op.getResult().getType();
+  bool knowsFrom = columns.contains(from.getEncoding()),
+       knowsTo = columns.contains(to.getEncoding());
   if (knowsFrom == knowsTo || !from.getRank() || !to.getRank())
     return false;
   RankedTensorType known = knowsFrom ? from : to, other = knowsFrom ? to : from;
@@ -67,7 +69,8 @@ kernel::MatrixLayout Layouts::of(Type tensor) const {
     return {};
   auto it = columns.find(type.getEncoding());
   unsigned count = it == columns.end() ? 1 : it->second;
-  return kernel::foldShape(type.getShape(), type.getRank() - count, elementBytes(type), /*padded=*/true);
+  return kernel::foldShape(type.getShape(), type.getRank() - count, elementBytes(type),
+                           /*padded=*/true);
 }
 
 int64_t Layouts::bytes(Type tensor) const { return of(tensor).elements() * elementBytes(tensor); }

@@ -6,8 +6,8 @@
 // product treats as one (heads and their depth) are the columns together, since
 // padded rows would otherwise tear them apart.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TRANSFORMS_MEMORY_LAYOUTS_H
-#define PTLC_TRANSFORMS_MEMORY_LAYOUTS_H
+#ifndef PTLC_COMPILER_TRANSFORMS_MEMORY_LAYOUTS_H
+#define PTLC_COMPILER_TRANSFORMS_MEMORY_LAYOUTS_H
 
 #include "compiler/Analysis/Kernel/Layout.h"
 #include "dialects/Rt/Rt.h"
@@ -39,4 +39,4 @@ int64_t elementBytes(mlir::Type tensor);
 
 } // namespace ptlc::memory
 
-#endif // PTLC_TRANSFORMS_MEMORY_LAYOUTS_H
+#endif // PTLC_COMPILER_TRANSFORMS_MEMORY_LAYOUTS_H

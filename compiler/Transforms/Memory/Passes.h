@@ -1,8 +1,8 @@
 //===- Passes.h - Where values lie in the arena -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TRANSFORMS_MEMORY_PASSES_H
-#define PTLC_TRANSFORMS_MEMORY_PASSES_H
+#ifndef PTLC_COMPILER_TRANSFORMS_MEMORY_PASSES_H
+#define PTLC_COMPILER_TRANSFORMS_MEMORY_PASSES_H
 
 #include "dialects/Rt/Rt.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,4 +18,4 @@ namespace ptlc::memory {
 
 } // namespace ptlc::memory
 
-#endif // PTLC_TRANSFORMS_MEMORY_PASSES_H
+#endif // PTLC_COMPILER_TRANSFORMS_MEMORY_PASSES_H

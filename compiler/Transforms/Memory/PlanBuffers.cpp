@@ -92,7 +92,8 @@ bool Planner::placeBucket(rt::KernelOp kernel, StorageMap &map) {
   for (const SmallVector<Value> &area : areas)
     for (Value value : area) {
       const Storage &storage = map.of(value);
-      if (storage.offset || storage.level != rt::MemoryLevel::Persistent || !cast<RankedTensorType>(value.getType()).getElementType().isF32())
+      if (storage.offset || storage.level != rt::MemoryLevel::Persistent ||
+          !cast<RankedTensorType>(value.getType()).getElementType().isF32())
         return false;
       ids.insert(map.idOf(value));
       ++count;
@@ -108,7 +109,8 @@ bool Planner::placeBucket(rt::KernelOp kernel, StorageMap &map) {
     persistent = llvm::alignTo(persistent, kBucketAlign);
     bytes = persistent - begin;
   }
-  kernel->setAttr("rt.bucket", IntegerAttr::get(IntegerType::get(module.getContext(), 64), bytes / 4));
+  kernel->setAttr("rt.bucket",
+                  IntegerAttr::get(IntegerType::get(module.getContext(), 64), bytes / 4));
   return true;
 }
 
@@ -119,7 +121,9 @@ void Planner::placeBuckets(func::FuncOp function, StorageMap &map) {
     placeBucket(kernel, map);
     for (auto [number, area] : llvm::enumerate(areasOf(kernel)))
       for (Value value : area)
-        (number == 0 ? totals.weights : number == 1 ? totals.gradients : totals.states) += map.of(value).bytes;
+        (number == 0   ? totals.weights
+         : number == 1 ? totals.gradients
+                       : totals.states) += map.of(value).bytes;
   });
 }
 
@@ -174,13 +178,15 @@ LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
 Attribute Planner::buffer(Value value, StorageMap &map) {
   kernel::MatrixLayout layout = layouts.of(value.getType());
   const Storage &storage = map.of(value);
-  return rt::BufferAttr::get(module.getContext(), storage.level, *storage.offset, layout.rows, layout.cols, layout.stride);
+  return rt::BufferAttr::get(module.getContext(), storage.level, *storage.offset, layout.rows,
+                             layout.cols, layout.stride);
 }
 
 void Planner::annotate(func::FuncOp function, StorageMap &map) {
   Builder builder(module.getContext());
   for (BlockArgument argument : function.getArguments())
-    function.setArgAttr(argument.getArgNumber(), "rt.buffers", builder.getArrayAttr(buffer(argument, map)));
+    function.setArgAttr(argument.getArgNumber(), "rt.buffers",
+                        builder.getArrayAttr(buffer(argument, map)));
   function.walk([&](Operation *op) {
     if (!op->getNumResults() || !map.has(op->getResult(0)))
       return;
@@ -204,12 +210,15 @@ LogicalResult Planner::run() {
   persistent = llvm::alignTo(persistent, kBucketAlign);
   micro = llvm::alignTo(micro, kBucketAlign);
   Builder builder(module.getContext());
-  auto entry = [&](StringRef name, int64_t value) { return builder.getNamedAttr(name, builder.getI64IntegerAttr(value)); };
+  auto entry = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
   module->setAttr("rt.memory",
-                  builder.getDictionaryAttr({entry("persistent", persistent), entry("micro", micro), entry("scratch", 0),
-                                             entry("weights", totals.weights), entry("gradients", totals.gradients),
-                                             entry("states", totals.states), entry("data", totals.data),
-                                             entry("total", persistent + micro)}));
+                  builder.getDictionaryAttr(
+                      {entry("persistent", persistent), entry("micro", micro), entry("scratch", 0),
+                       entry("weights", totals.weights), entry("gradients", totals.gradients),
+                       entry("states", totals.states), entry("data", totals.data),
+                       entry("total", persistent + micro)}));
   return success();
 }
 

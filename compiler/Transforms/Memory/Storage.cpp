@@ -85,7 +85,8 @@ LogicalResult StorageMap::buildBlock(Block &block, rt::MemoryLevel level) {
       return failure();
   setLastUses(block);
   for (Operation &op : block)
-    if (auto kernel = dyn_cast<rt::KernelOp>(op); kernel && kernel.getKind() == rt::KernelKind::Rows)
+    if (auto kernel = dyn_cast<rt::KernelOp>(op);
+        kernel && kernel.getKind() == rt::KernelKind::Rows)
       reuseOperands(kernel, positions[&op]);
   return success();
 }
@@ -95,7 +96,8 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
     join(ids.lookup(op->getResult(0)), ids.lookup(op->getOperand(0)));
   } else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op)) {
     if (ptl::getDims(piece.getX()).front() != piece.getDimAttr())
-      return op->emitOpError("needs '") << piece.getDim() << "' as the first dimension of the field";
+      return op->emitOpError("needs '")
+             << piece.getDim() << "' as the first dimension of the field";
     if (ptl::getDimSize(piece.getX(), piece.getDim()) !=
         ptl::getDimSize(piece.getResult(), piece.getDim()) * int64_t(piece.getPieces()))
       return op->emitOpError("needs a field that is padded to whole pieces");
@@ -103,7 +105,8 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
   } else if (auto reduce = dyn_cast<spmd::AllReduceOp>(op)) {
     for (auto [input, output] : llvm::zip_equal(reduce.getInputs(), reduce.getOutputs()))
       join(ids.lookup(output), ids.lookup(input));
-  } else if (auto kernel = dyn_cast<rt::KernelOp>(op); kernel && kernel.getKind() == rt::KernelKind::Flat) {
+  } else if (auto kernel = dyn_cast<rt::KernelOp>(op);
+             kernel && kernel.getKind() == rt::KernelKind::Flat) {
     return aliasOptimizer(kernel);
   } else if (auto yield = dyn_cast<ptl::YieldOp>(op)) {
     for (auto [value, sum] : llvm::zip_equal(yield.getValues(), op->getParentOp()->getResults())) {
@@ -123,11 +126,13 @@ LogicalResult StorageMap::aliasOptimizer(rt::KernelOp kernel) {
     if (!optimize)
       return kernel.emitOpError("of kind flat must return what an optimizer makes");
     unsigned index = result.getResultNumber(), weights = optimize.getWeights().size();
-    Value old = index < weights ? optimize.getWeights()[index] : optimize.getStates()[index - weights];
+    Value old =
+        index < weights ? optimize.getWeights()[index] : optimize.getStates()[index - weights];
     auto argument = dyn_cast<BlockArgument>(old);
     if (!argument)
       return kernel.emitOpError("must update its operands in place");
-    join(ids.lookup(kernel.getResult(number)), ids.lookup(kernel.getInputs()[argument.getArgNumber()]));
+    join(ids.lookup(kernel.getResult(number)),
+         ids.lookup(kernel.getInputs()[argument.getArgNumber()]));
   }
   return success();
 }
@@ -158,12 +163,15 @@ void StorageMap::reuseOperands(rt::KernelOp kernel, unsigned position) {
       continue;
     for (auto [index, input] : llvm::enumerate(kernel.getInputs())) {
       Storage &operand = of(input), &own = of(result);
-      bool dies = operand.block == kernel->getBlock() && operand.last == position && !operand.argument &&
-                  !operand.pinned && idOf(input) != idOf(result);
+      bool dies = operand.block == kernel->getBlock() && operand.last == position &&
+                  !operand.argument && !operand.pinned && idOf(input) != idOf(result);
       // Another operand in the same memory would be overwritten, too.
-      bool taken = llvm::any_of(kernel.getOutputs(), [&](Value other) { return idOf(other) == idOf(input); });
-      unsigned readers = llvm::count_if(kernel.getInputs(), [&](Value other) { return idOf(other) == idOf(input); });
-      if (!dies || taken || readers != 1 || operand.bytes != own.bytes || !(layouts.of(input.getType()) == layouts.of(result.getType())) ||
+      bool taken = llvm::any_of(kernel.getOutputs(),
+                                [&](Value other) { return idOf(other) == idOf(input); });
+      unsigned readers = llvm::count_if(kernel.getInputs(),
+                                        [&](Value other) { return idOf(other) == idOf(input); });
+      if (!dies || taken || readers != 1 || operand.bytes != own.bytes ||
+          !(layouts.of(input.getType()) == layouts.of(result.getType())) ||
           !plan->mayOverwrite(index, number))
         continue;
       // A storage whose offset others fix keeps its identity.
@@ -194,7 +202,8 @@ int64_t memory::placeByLifetime(StorageMap &map, ArrayRef<unsigned> ids) {
     }
     storage.offset = offset;
     end = std::max(end, offset + storage.bytes);
-    auto behind = llvm::upper_bound(placed, offset, [&](int64_t at, unsigned other) { return at < *map[other].offset; });
+    auto behind = llvm::upper_bound(
+        placed, offset, [&](int64_t at, unsigned other) { return at < *map[other].offset; });
     placed.insert(behind, id);
   }
   return end;

@@ -7,8 +7,8 @@
 // runtime or the next step reads them; those of a loop body or of a forward
 // function live from the operation that makes them to the last that reads them.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_TRANSFORMS_MEMORY_STORAGE_H
-#define PTLC_TRANSFORMS_MEMORY_STORAGE_H
+#ifndef PTLC_COMPILER_TRANSFORMS_MEMORY_STORAGE_H
+#define PTLC_COMPILER_TRANSFORMS_MEMORY_STORAGE_H
 
 #include "compiler/Transforms/Memory/Layouts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,8 +18,8 @@ namespace ptlc::memory {
 struct Storage {
   int64_t bytes = 0;
   rt::MemoryLevel level = rt::MemoryLevel::Micro;
-  bool argument = false; ///< of the function: nothing else may be written to it
-  bool pinned = false;   ///< a result of the block: its memory outlives it
+  bool argument = false;        ///< of the function: nothing else may be written to it
+  bool pinned = false;          ///< a result of the block: its memory outlives it
   unsigned first = 0, last = 0; ///< operations of the block
   std::optional<int64_t> offset;
   mlir::Block *block = nullptr;
@@ -60,9 +60,10 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
 };
 
-/// Lays storages of one block out by lifetime, largest first, each in the lowest gap. Returns the end.
+/// Lays storages of one block out by lifetime, largest first, each in the lowest gap. Returns the
+/// end.
 int64_t placeByLifetime(StorageMap &map, llvm::ArrayRef<unsigned> ids);
 
 } // namespace ptlc::memory
 
-#endif // PTLC_TRANSFORMS_MEMORY_STORAGE_H
+#endif // PTLC_COMPILER_TRANSFORMS_MEMORY_STORAGE_H

@@ -84,16 +84,16 @@ static void annotate(func::FuncOp function, const Mesh &mesh, const Propagation 
   });
 }
 
-/// `scatter_add .. into x` becomes a sum with x: of the two terms one may be pending where the other is
-/// folded, which the joint form cannot say. Canonicalization joins them again.
+/// `scatter_add .. into x` becomes a sum with x: of the two terms one may be pending where the
+/// other is folded, which the joint form cannot say. Canonicalization joins them again.
 static void splitScatters(ModuleOp module) {
   module.walk([](ptl::ScatterAddOp op) {
     if (!op.getInit())
       return;
     OpBuilder builder(op);
-    auto scatter = ptl::ScatterAddOp::create(builder, op.getLoc(), op.getResult().getType(),
-                                             op.getIds(), op.getUpdates(), Value(),
-                                             op.getDimAttr(), op.getCutAttr());
+    auto scatter =
+        ptl::ScatterAddOp::create(builder, op.getLoc(), op.getResult().getType(), op.getIds(),
+                                  op.getUpdates(), Value(), op.getDimAttr(), op.getCutAttr());
     auto sum = ptl::ElementwiseOp::create(builder, op.getLoc(), ptl::ElementwiseKind::Add,
                                           ValueRange{op.getInit(), scatter.getResult()});
     op.replaceAllUsesWith(sum.getResult());

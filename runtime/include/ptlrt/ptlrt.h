@@ -27,13 +27,13 @@ extern "C" {
 
 /** What one rank's code may read. Filled by the runtime before each call. */
 typedef struct ptlrt_rank {
-  int32_t rank;                    /**< position in the mesh, first axis major */
-  int32_t ranks;                   /**< number of ranks of the mesh */
-  int32_t coords[PTLRT_MAX_AXES];  /**< coordinate on each mesh axis */
-  int64_t step;                    /**< optimizer step, from 0 */
-  uint64_t seed;                   /**< of the program's random numbers */
-  int64_t valid;                   /**< valid samples of the global batch of this step */
-  void *runtime;                   /**< the runtime's own state */
+  int32_t rank;                   /**< position in the mesh, first axis major */
+  int32_t ranks;                  /**< number of ranks of the mesh */
+  int32_t coords[PTLRT_MAX_AXES]; /**< coordinate on each mesh axis */
+  int64_t step;                   /**< optimizer step, from 0 */
+  uint64_t seed;                  /**< of the program's random numbers */
+  int64_t valid;                  /**< valid samples of the global batch of this step */
+  void *runtime;                  /**< the runtime's own state */
 } ptlrt_rank;
 
 /** A stage function. `arena` is the rank's memory, `micro` the micro-batch. */
@@ -89,8 +89,8 @@ typedef struct ptlrt_gemm {
   int64_t m, n, k;
   int64_t lda, ldb, ldc;
   int32_t trans_a, trans_b;
-  int32_t outer;  /**< number of outer loops in use */
-  int32_t site;   /**< identifies the call in the source, for reports */
+  int32_t outer; /**< number of outer loops in use */
+  int32_t site;  /**< identifies the call in the source, for reports */
   int64_t size[PTLRT_MAX_OUTER];
   int64_t stride_a[PTLRT_MAX_OUTER], stride_b[PTLRT_MAX_OUTER], stride_c[PTLRT_MAX_OUTER];
 } ptlrt_gemm;
@@ -106,16 +106,16 @@ void ptlrt_gemm_f32(ptlrt_rank *rank, const ptlrt_gemm *desc, const float *a, co
 typedef struct ptlrt_attention {
   int64_t queries, keys, depth, value_depth;
   int32_t outer;
-  int32_t causal;       /**< query i sees keys <= i */
-  int64_t window;       /**< > 0: query i sees only keys > i - window */
-  float scale;          /**< multiplies the scores */
-  int32_t mask_kind;    /**< 0 none, 1 boolean bytes (0 = hidden) */
+  int32_t causal;                 /**< query i sees keys <= i */
+  int64_t window;                 /**< > 0: query i sees only keys > i - window */
+  float scale;                    /**< multiplies the scores */
+  int32_t mask_kind;              /**< 0 none, 1 boolean bytes (0 = hidden) */
   int64_t query_start, key_start; /**< global index of the first query and key */
-  int64_t key_valid;    /**< keys beyond it are padding */
+  int64_t key_valid;              /**< keys beyond it are padding */
   int64_t size[PTLRT_MAX_OUTER];
   int64_t q_outer[PTLRT_MAX_OUTER], k_outer[PTLRT_MAX_OUTER], v_outer[PTLRT_MAX_OUTER],
       o_outer[PTLRT_MAX_OUTER], lse_outer[PTLRT_MAX_OUTER], mask_outer[PTLRT_MAX_OUTER];
-  int64_t q_row, k_row, v_row, o_row;       /**< stride of a query or key */
+  int64_t q_row, k_row, v_row, o_row; /**< stride of a query or key */
   int64_t lse_row, mask_row, mask_col;
 } ptlrt_attention;
 
@@ -127,9 +127,8 @@ void ptlrt_attention_forward(ptlrt_rank *rank, const ptlrt_attention *desc, cons
 /** Gradients; dq, dk, dv have the strides of q, k, v and are overwritten (shared
  * operands, stride 0, get the sum over the loop). */
 void ptlrt_attention_backward(ptlrt_rank *rank, const ptlrt_attention *desc, const float *q,
-                              const float *k, const float *v, const uint8_t *mask,
-                              const float *out, const float *lse, const float *dout, float *dq,
-                              float *dk, float *dv);
+                              const float *k, const float *v, const uint8_t *mask, const float *out,
+                              const float *lse, const float *dout, float *dq, float *dk, float *dv);
 
 /** Runs collective `index` of the metadata's list on the arenas of its group. */
 void ptlrt_collective(ptlrt_rank *rank, void *arena, int32_t index);
@@ -141,8 +140,8 @@ typedef struct ptlrt_segment {
 
 /** Sum of squares over the segments, f32 per block of 1024 elements in logical
  * order, blocks combined in f64, in order; the square root goes to *out. */
-void ptlrt_global_norm(ptlrt_rank *rank, void *arena, const ptlrt_segment *segments,
-                       int64_t count, float *out);
+void ptlrt_global_norm(ptlrt_rank *rank, void *arena, const ptlrt_segment *segments, int64_t count,
+                       float *out);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
-/*===- allreduce_mpi.c - MPI_Allreduce of f32 sums ------------------------------===
- * SPDX-License-Identifier: Apache-2.0
- *
+//===- allreduce_mpi.c - MPI_Allreduce of f32 sums ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+/*
  * mpicc -O2 allreduce_mpi.c -o allreduce-mpi; mpirun -n 2 ./allreduce-mpi BYTES ROUNDS
  * Prints one JSON line: the best time of a call.
  *===----------------------------------------------------------------------===*/

@@ -20,10 +20,12 @@ using namespace ptlc;
 using namespace ptlc::native;
 
 /// The norm without the runtime's state: plain f64.
-static void globalNorm(ptlrt_rank *, void *arena, const ptlrt_segment *segments, int64_t count, float *out) {
+static void globalNorm(ptlrt_rank *, void *arena, const ptlrt_segment *segments, int64_t count,
+                       float *out) {
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const auto *data = reinterpret_cast<const float *>(static_cast<const char *>(arena) + segments[i].offset);
+    const auto *data =
+        reinterpret_cast<const float *>(static_cast<const char *>(arena) + segments[i].offset);
     for (int64_t r = 0; r < segments[i].rows; ++r)
       for (int64_t c = 0; c < segments[i].cols; ++c)
         sum += double(data[r * segments[i].stride + c]) * data[r * segments[i].stride + c];
@@ -44,7 +46,8 @@ static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> load(llvm::StringRef ob
   llvm::orc::MangleAndInterner mangle(linker.getExecutionSession(), linker.getDataLayout());
   llvm::orc::SymbolMap symbols;
   auto define = [&](llvm::StringRef name, auto *function) {
-    symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
+    symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                             llvm::JITSymbolFlags::Exported};
   };
   define("ptlrt_launch", &ptlrt_launch);
   define("ptlrt_gemm_f32", &ptlrt_gemm_f32);
@@ -52,7 +55,8 @@ static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> load(llvm::StringRef ob
   define("ptlrt_attention_backward", &ptlrt_attention_backward);
   define("ptlrt_global_norm", &globalNorm);
   define("ptlrt_collective", &noCollective);
-  if (llvm::Error error = linker.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
+  if (llvm::Error error =
+          linker.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
     return std::move(error);
   if (llvm::Error error = linker.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)))
     return std::move(error);
@@ -66,7 +70,8 @@ public:
   ArenaView(std::vector<char> &bytes) : bytes(bytes) {}
 
   void write(const run::Tensor &tensor, const codegen::Place &place) {
-    each(tensor.type().element, place, [&](char *at, int64_t i) { put(tensor.type().element, at, tensor[i]); });
+    each(tensor.type().element, place,
+         [&](char *at, int64_t i) { put(tensor.type().element, at, tensor[i]); });
   }
   run::Tensor read(const run::Type &type, const codegen::Place &place) {
     run::Tensor tensor(type);
@@ -76,19 +81,16 @@ public:
   }
 
 private:
-  static int64_t size(run::Element element) { return element == run::Element::I64 ? 8 : element == run::Element::I1 ? 1 : 4; }
-  template <typename F>
-  void each(run::Element element, const codegen::Place &place, F f) {
+  static int64_t size(run::Element element) {
+    return element == run::Element::I64 ? 8 : element == run::Element::I1 ? 1 : 4;
+  }
+  template <typename F> void each(run::Element element, const codegen::Place &place, F f) {
     for (int64_t r = 0, i = 0; r < place.layout.rows; ++r)
       for (int64_t c = 0; c < place.layout.cols; ++c, ++i)
         f(bytes.data() + place.offset + size(element) * (r * place.layout.stride + c), i);
   }
-  template <typename T>
-  static void store(char *at, T value) {
-    std::memcpy(at, &value, sizeof(T));
-  }
-  template <typename T>
-  static double fetch(const char *at) {
+  template <typename T> static void store(char *at, T value) { std::memcpy(at, &value, sizeof(T)); }
+  template <typename T> static double fetch(const char *at) {
     T value;
     std::memcpy(&value, at, sizeof(T));
     return double(value);
@@ -121,8 +123,8 @@ private:
 };
 } // namespace
 
-static void runFunctions(const ptlrt_program_t &program, const codegen::Schedule &schedule, mlir::func::FuncOp function,
-                         ptlrt_rank &rank, char *arena) {
+static void runFunctions(const ptlrt_program_t &program, const codegen::Schedule &schedule,
+                         mlir::func::FuncOp function, ptlrt_rank &rank, char *arena) {
   if (function.getName() == "step") {
     for (uint64_t i = 0; i < program.table_size; ++i)
       program.functions[program.table[i].function](&rank, arena, program.table[i].micro);
@@ -133,14 +135,17 @@ static void runFunctions(const ptlrt_program_t &program, const codegen::Schedule
       program.functions[number](&rank, arena, 0);
 }
 
-llvm::FailureOr<run::Tensors> native::execute(mlir::func::FuncOp function, const run::Signature &signature,
-                                              const run::Tensors &inputs, uint64_t seed, int64_t step) {
+llvm::FailureOr<run::Tensors> native::execute(mlir::func::FuncOp function,
+                                              const run::Signature &signature,
+                                              const run::Tensors &inputs, uint64_t seed,
+                                              int64_t step) {
   auto module = function->getParentOfType<mlir::ModuleOp>();
   llvm::SmallVector<char, 0> object;
   if (failed(codegen::compileToObject(module, {}, object)))
     return llvm::failure();
   auto jit = load(llvm::StringRef(object.data(), object.size()));
-  auto symbol = jit ? (*jit)->lookup("ptlrt_program") : llvm::Expected<llvm::orc::ExecutorAddr>(jit.takeError());
+  auto symbol = jit ? (*jit)->lookup("ptlrt_program")
+                    : llvm::Expected<llvm::orc::ExecutorAddr>(jit.takeError());
   if (!symbol)
     return module.emitError(llvm::toString(symbol.takeError())), llvm::failure();
   const auto &program = *symbol->toPtr<const ptlrt_program_t *>();

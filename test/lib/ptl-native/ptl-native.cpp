@@ -46,8 +46,9 @@ static int compare(const run::Tensors &expected, const run::Tensors &found, cons
     run::Difference difference = run::difference(tensor, other->second);
     bool good = difference.within(c.tolerance);
     if (!good || c.print)
-      llvm::outs() << (good ? "same " : "differs ") << key << ": error " << run::number(difference.error) << " of "
-                   << run::number(difference.scale) << " at " << difference.at << "\n";
+      llvm::outs() << (good ? "same " : "differs ") << key << ": error "
+                   << run::number(difference.error) << " of " << run::number(difference.scale)
+                   << " at " << difference.at << "\n";
     wrong += !good;
   }
   llvm::outs() << expected.size() - wrong << " of " << expected.size() << " results agree\n";
@@ -77,7 +78,8 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function, const
   std::string name = function.getName().str();
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   mlir::PassManager manager(module->getContext(), mlir::ModuleOp::getOperationName());
-  if (failed(mlir::parsePassPipeline(c.passes, manager, llvm::errs())) || failed(manager.run(*copy)))
+  if (failed(mlir::parsePassPipeline(c.passes, manager, llvm::errs())) ||
+      failed(manager.run(*copy)))
     return 1;
   auto compiled = copy->lookupSymbol<mlir::func::FuncOp>(name);
   auto found = native::execute(compiled, *signature, values, c.seed, step);
@@ -107,19 +109,24 @@ static int runFile(const Command &c) {
   for (auto function : module->getOps<mlir::func::FuncOp>()) {
     llvm::StringRef name = function.getName();
     // Only functions that become stage functions can be called.
-    if ((c.function.empty() || c.function == name) && (name == "step" || name == "eval" || name == "logits"))
+    if ((c.function.empty() || c.function == name) &&
+        (name == "step" || name == "eval" || name == "logits"))
       status |= runFunction(*module, function, c);
   }
   return status;
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("ptl-native compares machine code with the reference interpreter on the functions of a module");
+  CLI::App app("ptl-native compares machine code with the reference interpreter on the functions "
+               "of a module");
   Command command;
-  app.add_option("module", command.file, "A module; its functions are called step, eval or logits")->required();
+  app.add_option("module", command.file, "A module; its functions are called step, eval or logits")
+      ->required();
   app.add_option("--function", command.function, "Only this function");
-  app.add_option("--passes", command.passes, "Passes before code generation")->capture_default_str();
-  app.add_option("--tolerance", command.tolerance, "Of a result's largest element")->capture_default_str();
+  app.add_option("--passes", command.passes, "Passes before code generation")
+      ->capture_default_str();
+  app.add_option("--tolerance", command.tolerance, "Of a result's largest element")
+      ->capture_default_str();
   app.add_option("--seed", command.seed, "Of inputs and random numbers")->capture_default_str();
   app.add_option("--step", command.step, "Number of the step")->capture_default_str();
   app.add_flag("--print", command.print, "Print results that agree, too");
