@@ -65,7 +65,7 @@ void Refusal::adviceOf(llvm::ArrayRef<Advice> advice) {
       return llvm::any_of(plan.mesh,
                           [&](const MeshAxis &axis) { return axis.name == name && axis.size > 1; });
     });
-    if (holds && !decided && one.dim != kBatchDim)
+    if (holds && !decided)
       refuse(one.range, "this advice, which the mesh has an axis for,");
   }
 }
@@ -73,6 +73,8 @@ void Refusal::adviceOf(llvm::ArrayRef<Advice> advice) {
 void Refusal::advice() {
   for (const Weight &weight : program.weights)
     adviceOf(weight.advice);
+  for (const Parameter &parameter : program.loss.parameters)
+    adviceOf(parameter.advice);
   for (const NamedValue &value : program.loss.names)
     adviceOf(value.advice);
 }
@@ -99,6 +101,10 @@ void Refusal::communication() {
   for (const Promise &promise : plan.promises)
     if (promise.what == Promise::What::Time)
       refuse(promise.range, "'assert time'");
+    else if (promise.what == Promise::What::Memory)
+      refuse(promise.range, "'assert memory'");
+    else if (promise.what == Promise::What::Traffic)
+      refuse(promise.range, "'assert traffic'");
 }
 
 bool Refusal::check() {
