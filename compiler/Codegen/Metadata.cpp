@@ -8,8 +8,7 @@
 #include "compiler/Codegen/Metadata.h"
 
 #include "compiler/Analysis/Kernel/BuildGraph.h"
-#include "compiler/Codegen/Places.h"
-#include "compiler/Support/Location.h"
+#include "compiler/Codegen/Collectives.h"
 #include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
 #include "llvm/ADT/MapVector.h"
@@ -293,36 +292,13 @@ json::Object Writer::outputs(func::FuncOp function) const {
 
 json::Array Writer::collectives() const {
   json::Array list;
-  llvm::SmallPtrSet<Operation *, 8> perPiece;
   llvm::DenseMap<Operation *, int64_t> times;
   for (const StageFunction &function : schedule.functions)
     for (Operation *op : function.operations)
       times[op] = function.pieces;
-  for (Operation *op : schedule.collectives) {
-    auto reduce = dyn_cast<spmd::AllReduceOp>(op);
-    if (!reduce)
-      continue;
-    json::Array axes, segments;
-    int64_t elements = 0, ranks = 1;
-    for (StringAttr axis : reduce.getAxes().getNames()) {
-      axes.push_back(axis.getValue().str());
-      ranks *= spmd::findMesh(module).getAxisSize(axis).value_or(1);
-    }
-    for (Value output : reduce.getOutputs()) {
-      segments.push_back(layout(output));
-      elements += cast<RankedTensorType>(output.getType()).getNumElements();
-    }
-    static constexpr const char *kFolds[] = {"sum", "max", "min"};
-    list.push_back(json::Object{{"kind", "all_reduce"},
-                                {"reduce", kFolds[unsigned(reduce.getKind())]},
-                                {"axes", std::move(axes)},
-                                {"segments", std::move(segments)},
-                                {"elements", elements},
-                                {"bytes", 2.0 * 4 * elements * (ranks - 1) / ranks},
-                                {"times", times.lookup(op)},
-                                {"line", lineOf(op->getLoc())},
-                                {"reason", reduce.getReason().value_or("").str()}});
-  }
+  for (Operation *op : schedule.collectives)
+    if (isa<spmd::AllReduceOp, spmd::AllGatherOp, spmd::ReduceScatterOp>(op))
+      list.push_back(describeCollective(op, places, times.lookup(op)));
   return list;
 }
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/StageCode.h"
 
+#include "compiler/Codegen/Collectives.h"
 #include "compiler/Support/Location.h"
 #include "dialects/Spmd/Spmd.h"
 #include "llvm/Support/Path.h"
@@ -269,7 +270,9 @@ LogicalResult StageCode::emitOperation(Operation *op) {
     return emitNorm(norm);
   if (isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp>(op))
     return success();
-  if (isa<spmd::AllReduceOp>(op)) {
+  if (isa<spmd::SpmdDialect>(op->getDialect())) {
+    if (failed(codegen::checkCollective(op)))
+      return failure();
     b.CreateCall(declare("ptlrt_collective", {pointer, pointer, i32}),
                  {rank, arena, b.getInt32(collectives++)});
     return success();

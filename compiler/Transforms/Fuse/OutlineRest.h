@@ -13,6 +13,9 @@ namespace ptlc::fuse {
 /// contractions an order of dimensions that a matrix product can use.
 void expandUnsupported(mlir::Operation *function);
 
+/// Replaces each shard that a device keeps of a value (`spmd.slice`) by a lookup.
+void expandSlices(mlir::Operation *function);
+
 /// Outlines each operation of `block` that isn't in a kernel yet; erases free operations nobody
 /// needs.
 void outlineRest(mlir::Block &block);

@@ -27,7 +27,8 @@ def ExpandRows : Pass<"fuse-expand-rows", "::mlir::ModuleOp"> {
   let description = [{
     Softmax, norms, losses and rotary embeddings become the primitives that define
     them, so that one rule groups them with their neighbours, and so that forward
-    and backward share what is equal. Attention and optimizers stay.
+    and backward share what is equal. Attention and optimizers stay. A device's shard
+    of a whole value (`spmd.slice`) becomes a lookup by global index.
 
     Before:  %1 = ptl.softmax %x over key : ...
     After:   %m = ptl.reduce max %x over [key] : ...

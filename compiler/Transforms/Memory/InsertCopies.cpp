@@ -106,6 +106,15 @@ LogicalResult memory::insertCopies(func::FuncOp function, const Layouts &layouts
             kernel::createCopy(builder, op.getLoc(), operand.get(), operand.get().getType()));
     }
   });
+  // A piece of a field lies elsewhere in each micro-batch; a collective reads one place.
+  function.walk([&](Operation *op) {
+    if (!isa<spmd::AllGatherOp, spmd::ReduceScatterOp>(op) ||
+        !isa_and_nonnull<ptl::MicrobatchOp>(viewRoot(op->getOperand(0)).getDefiningOp()))
+      return;
+    OpBuilder builder(op);
+    Value whole = op->getOperand(0);
+    op->setOperand(0, kernel::createCopy(builder, op->getLoc(), whole, whole.getType()));
+  });
   function.walk([&](ptl::YieldOp op) {
     Leaving leaving(op);
     bool once = cast<ptl::AccumulateOp>(op->getParentOp()).getPieces() == 1;

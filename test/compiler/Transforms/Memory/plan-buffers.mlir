@@ -36,3 +36,23 @@ func.func @step(%x: tensor<4x8xf32, #bs> {ptl.role = "data", ptl.path = "x"}) ->
   }
   return %s#0, %s#1 : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+#bs = #ptl.dims<[batch, seq]>
+spmd.mesh @mesh [dp = 2]
+
+// A piece of a field lies elsewhere in each micro-batch: a collective, which reads one place, gets a copy.
+// CHECK-LABEL: func @step
+// CHECK:         %[[P:.*]] = ptl.microbatch
+// CHECK:         %[[C:.*]] = rt.kernel rows(%[[P]])
+// CHECK:         spmd.all_gather %[[C]] along batch
+func.func @step(%x: tensor<4x8xf32, #bs> {ptl.role = "data", ptl.path = "x"}) -> (tensor<f32> {ptl.role = "loss"}) {
+  %s = ptl.accumulate pieces 2 (%k) -> tensor<f32> {
+    %p = ptl.microbatch %x[%k] of 2 along batch : tensor<4x8xf32, #bs> -> tensor<2x8xf32, #bs>
+    %g = spmd.all_gather %p along batch over @mesh [dp] : tensor<2x8xf32, #bs> -> tensor<4x8xf32, #bs>
+    %t = ptl.reduce sum %g over [batch, seq] : tensor<4x8xf32, #bs> -> tensor<f32>
+    ptl.yield %t : tensor<f32>
+  }
+  return %s : tensor<f32>
+}

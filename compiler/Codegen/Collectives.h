@@ -1,0 +1,23 @@
+//===- Collectives.h - What ranks do together, for the runtime -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_COMPILER_CODEGEN_COLLECTIVES_H
+#define PTLC_COMPILER_CODEGEN_COLLECTIVES_H
+
+#include "compiler/Codegen/Places.h"
+#include "llvm/Support/JSON.h"
+
+namespace ptlc::codegen {
+
+/// Emits an error if `op` is a collective that the runtime doesn't know: anything but all_reduce,
+/// all_gather and reduce_scatter, several element types in one, or a division by several axes that
+/// isn't the one by their product.
+llvm::LogicalResult checkCollective(mlir::Operation *op);
+
+/// An entry of `collectives` of runtime/doc/ABI.md; `times` is how often a step runs it.
+/// Requires checkCollective(op).
+llvm::json::Object describeCollective(mlir::Operation *op, const Places &places, int64_t times);
+
+} // namespace ptlc::codegen
+
+#endif // PTLC_COMPILER_CODEGEN_COLLECTIVES_H
