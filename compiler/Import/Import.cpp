@@ -8,6 +8,7 @@
 
 #include "compiler/Import/GraphImporter.h"
 #include "compiler/Import/ProgramAttributes.h"
+#include "compiler/Support/SignatureAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -101,30 +102,32 @@ static const sema::Node *mixesBatch(const sema::Graph &graph) {
 
 void ModuleImporter::describeArguments(func::FuncOp function, const FunctionSpec &spec) {
   StringAttr role = builder.getStringAttr("ptl.role"), path = builder.getStringAttr("ptl.path");
+  SignatureAttributes attributes = SignatureAttributes::ofArguments(function);
   unsigned index = 0;
   for (const sema::Weight &weight : spec.program->weights) {
-    function.setArgAttr(index, role, builder.getStringAttr("weight"));
-    function.setArgAttr(index, path, builder.getStringAttr(weight.path));
-    function.setArgAttr(index, "ptl.init", initAttribute(builder, weight.init));
+    attributes.set(index, role, builder.getStringAttr("weight"));
+    attributes.set(index, path, builder.getStringAttr(weight.path));
+    attributes.set(index, "ptl.init", initAttribute(builder, weight.init));
     if (weight.frozen)
-      function.setArgAttr(index, "ptl.frozen", builder.getUnitAttr());
+      attributes.set(index, "ptl.frozen", builder.getUnitAttr());
     index++;
   }
   for (const sema::Parameter &parameter : spec.graph->parameters) {
-    function.setArgAttr(index, role, builder.getStringAttr("data"));
-    function.setArgAttr(index, path, builder.getStringAttr(parameter.name));
+    attributes.set(index, role, builder.getStringAttr("data"));
+    attributes.set(index, path, builder.getStringAttr(parameter.name));
     if (spec.graph->type(parameter.value).kind == sema::Kind::Int) {
       IdRange range;
       findUses(*spec.program, *spec.graph, parameter.value, range);
-      function.setArgAttr(index, "ptl.limit", builder.getI64IntegerAttr(range.limit));
+      attributes.set(index, "ptl.limit", builder.getI64IntegerAttr(range.limit));
       if (range.ignore)
-        function.setArgAttr(index, "ptl.ignore", builder.getI64IntegerAttr(*range.ignore));
+        attributes.set(index, "ptl.ignore", builder.getI64IntegerAttr(*range.ignore));
     }
     index++;
   }
-  function.setArgAttr(index++, role, builder.getStringAttr("step"));
+  attributes.set(index++, role, builder.getStringAttr("step"));
   if (spec.valid)
-    function.setArgAttr(index, role, builder.getStringAttr("valid"));
+    attributes.set(index, role, builder.getStringAttr("valid"));
+  attributes.commit();
 }
 
 void ModuleImporter::describeResults(func::FuncOp function, const sema::Graph &graph,

@@ -12,6 +12,9 @@ using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::cpu;
 
+/// Some of what LLVM does is quadratic in the length of a block.
+static constexpr unsigned kCallsPerPart = 64;
+
 // Offsets of the fields of ptlrt_rank.
 static constexpr unsigned kCoords = 8, kStep = 40, kSeed = 48, kValid = 56;
 
@@ -114,32 +117,29 @@ llvm::Value *StageCode::scalar(const kernel::ScalarSource &source) {
   return nullptr;
 }
 
+/// Writes the values of a launch to the stack; returns where they are.
+llvm::Value *StageCode::store(llvm::ArrayRef<llvm::Value *> values, ArgumentArea &area) {
+  if (values.empty())
+    return llvm::ConstantPointerNull::get(b.getPtrTy());
+  area.size = std::max<unsigned>(area.size, values.size());
+  llvm::Type *type = area.memory->getAllocatedType();
+  for (auto [i, value] : llvm::enumerate(values))
+    b.CreateStore(value, b.CreateConstInBoundsGEP1_64(type, area.memory, i));
+  return area.memory;
+}
+
 void StageCode::emitLaunch(const KernelCall &call) {
-  auto array = [&](llvm::ArrayRef<llvm::Value *> values, llvm::Type *type) -> llvm::Value * {
-    if (values.empty())
-      return llvm::ConstantPointerNull::get(b.getPtrTy());
-    llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
-    llvm::AllocaInst *memory = entry.CreateAlloca(type, entry.getInt32(values.size()));
-    b.CreateLifetimeStart(memory);
-    for (auto [i, value] : llvm::enumerate(values))
-      b.CreateStore(value, b.CreateConstInBoundsGEP1_64(type, memory, i));
-    return memory;
-  };
-  llvm::SmallVector<llvm::Value *> buffers, scalars;
+  llvm::SmallVector<llvm::Value *> addresses, numbers;
   for (const Place &place : call.buffers)
-    buffers.push_back(address(place));
+    addresses.push_back(address(place));
   for (const kernel::ScalarSource &source : call.scalars)
-    scalars.push_back(scalar(source));
+    numbers.push_back(scalar(source));
   if (call.accumulates)
-    scalars.push_back(micro);
+    numbers.push_back(micro);
   llvm::FunctionCallee kernel = declare(call.name, {i64, i64, pointer, pointer});
-  llvm::Value *bufferArray = array(buffers, pointer), *scalarArray = array(scalars, i64);
   b.CreateCall(declare("ptlrt_launch", {pointer, pointer, i64, i64, pointer, pointer}),
                {rank, kernel.getCallee(), b.getInt64(call.rows), b.getInt64(call.grain),
-                bufferArray, scalarArray});
-  for (llvm::Value *memory : {bufferArray, scalarArray})
-    if (llvm::isa<llvm::AllocaInst>(memory))
-      b.CreateLifetimeEnd(memory);
+                store(addresses, buffers), store(numbers, scalars)});
 }
 
 LogicalResult StageCode::emitGemm(rt::KernelOp kernel) {
@@ -245,11 +245,13 @@ LogicalResult StageCode::emitKernel(rt::KernelOp kernel) {
     return success(succeeded(call));
   }
   case rt::KernelKind::Flat: {
-    auto calls = kernels.callFlat(kernel);
-    if (failed(calls))
+    auto flat = kernels.callFlat(kernel);
+    if (failed(flat))
       return failure();
-    for (const KernelCall &call : *calls)
+    for (const KernelCall &call : *flat) {
+      makeRoom(kernel);
       emitLaunch(call);
+    }
     return success();
   }
   case rt::KernelKind::Matmul:
@@ -263,6 +265,7 @@ LogicalResult StageCode::emitKernel(rt::KernelOp kernel) {
 }
 
 LogicalResult StageCode::emitOperation(Operation *op) {
+  makeRoom(op);
   setPlace(op);
   if (auto kernel = dyn_cast<rt::KernelOp>(op))
     return emitKernel(kernel);
@@ -290,11 +293,13 @@ void StageCode::storeCounters(func::FuncOp owner) {
   }
 }
 
-llvm::Function *StageCode::emit(const codegen::StageFunction &stage, unsigned number) {
+/// Begins a function with the signature of a stage function.
+void StageCode::begin(const llvm::Twine &name) {
   auto *type = llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, i64}, false);
-  function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
-                                    "stage_" + std::to_string(number), module);
-  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
+  for (llvm::Attribute::AttrKind kind :
+       {llvm::Attribute::NoUnwind, llvm::Attribute::NoInline, llvm::Attribute::OptimizeNone})
+    function->addFnAttr(kind);
   rank = function->getArg(0);
   arena = function->getArg(1);
   micro = function->getArg(2);
@@ -307,11 +312,43 @@ llvm::Function *StageCode::emit(const codegen::StageFunction &stage, unsigned nu
                                       llvm::DISubprogram::SPFlagDefinition);
     function->setSubprogram(subprogram);
   }
-  setPlace(stage.owner);
+}
+
+void StageCode::beginPart(Operation *op) {
+  begin(stageName + ".part_" + llvm::Twine(parts.size()));
+  parts.push_back(function);
+  buffers = {b.CreateAlloca(pointer, b.getInt32(0), "buffers")};
+  scalars = {b.CreateAlloca(i64, b.getInt32(0), "scalars")};
+  calls = 0;
+  setPlace(op);
+}
+
+void StageCode::endPart() {
+  for (ArgumentArea *area : {&buffers, &scalars})
+    area->memory->setOperand(0, b.getInt32(area->size));
+  b.CreateRetVoid();
+}
+
+void StageCode::makeRoom(Operation *op) {
+  if (calls++ < kCallsPerPart)
+    return;
+  endPart();
+  beginPart(op);
+}
+
+llvm::Function *StageCode::emit(const codegen::StageFunction &stage, unsigned number) {
+  stageName = "stage_" + std::to_string(number);
+  parts.clear();
+  beginPart(stage.owner);
   storeCounters(stage.owner);
   for (Operation *op : stage.operations)
     if (failed(emitOperation(op)))
       return nullptr;
+  endPart();
+  begin(stageName);
+  setPlace(stage.owner);
+  for (llvm::Function *part : parts)
+    b.CreateCall(part, {rank, arena, micro});
   b.CreateRetVoid();
   return function;
 }

@@ -3,7 +3,10 @@
 //
 // A stage function is straight-line: it calls kernels and the runtime with
 // addresses in the arena. Descriptors of products and attention are constant
-// data, since the runtime keeps plans by their address.
+// data, since the runtime keeps plans by their address. A stage grows with the
+// number of layers, and there is little to optimize in it: it is divided into
+// parts of some calls, which LLVM leaves as they are, so that compiling it takes
+// linear time.
 //===----------------------------------------------------------------------===//
 #ifndef PTLC_COMPILER_CODEGEN_CPU_STAGECODE_H
 #define PTLC_COMPILER_CODEGEN_CPU_STAGECODE_H
@@ -27,12 +30,25 @@ public:
   void finish() { debug.finalize(); }
 
 private:
+  /// Memory of the stack for what launches pass: one for all of a function, as large as the
+  /// largest.
+  struct ArgumentArea {
+    llvm::AllocaInst *memory = nullptr;
+    unsigned size = 0;
+  };
+
+  void begin(const llvm::Twine &name);
+  void beginPart(mlir::Operation *op);
+  void endPart();
+  /// Begins the next part if this one is long. Values of the part are not used behind this.
+  void makeRoom(mlir::Operation *op);
   mlir::LogicalResult emitOperation(mlir::Operation *op);
   mlir::LogicalResult emitKernel(rt::KernelOp kernel);
   mlir::LogicalResult emitGemm(rt::KernelOp kernel);
   mlir::LogicalResult emitAttention(rt::KernelOp kernel);
   mlir::LogicalResult emitNorm(ptl::GlobalNormOp op);
   void emitLaunch(const KernelCall &call);
+  llvm::Value *store(llvm::ArrayRef<llvm::Value *> values, ArgumentArea &area);
   void storeCounters(mlir::func::FuncOp function);
 
   llvm::Value *address(const Place &place);
@@ -56,6 +72,10 @@ private:
   llvm::Type *pointer, *i32, *i64;
   llvm::Function *function = nullptr;
   llvm::Value *rank = nullptr, *arena = nullptr, *micro = nullptr;
+  std::string stageName;
+  llvm::SmallVector<llvm::Function *> parts; ///< of the stage
+  unsigned calls = 0;                        ///< in the part, about
+  ArgumentArea buffers, scalars;
   unsigned collectives = 0;
 };
 

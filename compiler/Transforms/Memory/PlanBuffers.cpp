@@ -8,6 +8,7 @@
 // functions hand on. The micro part holds one function's values at a time, so it
 // is as large as the largest needs.
 //===----------------------------------------------------------------------===//
+#include "compiler/Support/SignatureAttributes.h"
 #include "compiler/Transforms/Memory/InsertCopies.h"
 #include "compiler/Transforms/Memory/Passes.h"
 #include "compiler/Transforms/Memory/Storage.h"
@@ -184,9 +185,11 @@ Attribute Planner::buffer(Value value, StorageMap &map) {
 
 void Planner::annotate(func::FuncOp function, StorageMap &map) {
   Builder builder(module.getContext());
+  SignatureAttributes arguments = SignatureAttributes::ofArguments(function);
   for (BlockArgument argument : function.getArguments())
-    function.setArgAttr(argument.getArgNumber(), "rt.buffers",
-                        builder.getArrayAttr(buffer(argument, map)));
+    arguments.set(argument.getArgNumber(), "rt.buffers",
+                  builder.getArrayAttr(buffer(argument, map)));
+  arguments.commit();
   function.walk([&](Operation *op) {
     if (!op->getNumResults() || !map.has(op->getResult(0)))
       return;

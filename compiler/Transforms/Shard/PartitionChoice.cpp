@@ -117,7 +117,7 @@ Partitioner::Choice Partitioner::choose(Operation *op, const ShardingRule &rule)
     const Sharding &main = values.find(operand)->second.main;
     situation.wantedOperands.push_back(wanted(operand));
     situation.actualOperands.push_back(main);
-    live.push_back(main.kind == Fold::Sum && mayDefer(operand) ? main.partial : 0);
+    live.push_back(main.partial && main.kind == Fold::Sum && mayDefer(operand) ? main.partial : 0);
   }
   for (Value result : op->getResults())
     situation.wantedResults.push_back(wanted(result));

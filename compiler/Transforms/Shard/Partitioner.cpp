@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Shard/Partitioner.h"
 
+#include "compiler/Support/SignatureAttributes.h"
 #include "compiler/Transforms/Shard/Attributes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -66,6 +67,7 @@ static int64_t piecesOf(BlockArgument argument) {
 
 void Partitioner::addArguments(func::FuncOp local) {
   Block *body = local.addEntryBlock();
+  SignatureAttributes attributes = SignatureAttributes::ofArguments(local);
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     Sharding sharding = wanted(argument);
     RankedTensorType global = typeOf(argument), type = localType(argument, sharding);
@@ -77,9 +79,9 @@ void Partitioner::addArguments(func::FuncOp local) {
       int64_t piece = llvm::divideCeil(global.getDimSize(batch), pieces);
       shape[batch] = pieces * localLength(mesh, piece, sharding.dims[batch]);
       type = ptl::getTensorType(shape, type.getElementType(), ptl::getDims(type));
-      local.setArgAttr(i, kPieces, builder.getI64IntegerAttr(pieces));
+      attributes.set(i, kPieces, builder.getI64IntegerAttr(pieces));
     }
-    local.setArgAttr(i, kGlobalType, TypeAttr::get(global));
+    attributes.set(i, kGlobalType, TypeAttr::get(global));
     BlockArgument created = body->getArgument(i);
     created.setType(type);
     created.setLoc(argument.getLoc());
@@ -88,6 +90,7 @@ void Partitioner::addArguments(func::FuncOp local) {
     values.find(argument)->second.isWeight = role && role.getValue() == "weight";
     values.find(argument)->second.stored = sharding;
   }
+  attributes.commit();
   builder.setInsertionPointToStart(body);
 }
 
@@ -258,6 +261,7 @@ LogicalResult Partitioner::globalNorm(ptl::GlobalNormOp op) {
 /// Weights and states go back as they came, all else whole.
 LogicalResult Partitioner::finish(func::ReturnOp op) {
   auto local = cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp());
+  SignatureAttributes attributes = SignatureAttributes::ofResults(local);
   SmallVector<Value> locals;
   for (auto [i, value] : llvm::enumerate(op.getOperands())) {
     auto role = function.getResultAttrOfType<StringAttr>(i, "ptl.role");
@@ -267,9 +271,10 @@ LogicalResult Partitioner::finish(func::ReturnOp op) {
     locals.push_back(get(value, sharding));
     if (!locals.back())
       return failure();
-    local.setResultAttr(i, kSharding, toAttribute(builder.getContext(), mesh, sharding));
-    local.setResultAttr(i, kGlobalType, TypeAttr::get(value.getType()));
+    attributes.set(i, kSharding, toAttribute(builder.getContext(), mesh, sharding));
+    attributes.set(i, kGlobalType, TypeAttr::get(value.getType()));
   }
+  attributes.commit();
   func::ReturnOp::create(builder, op.getLoc(), locals);
   return success();
 }

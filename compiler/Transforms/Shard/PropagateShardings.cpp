@@ -7,6 +7,7 @@
 #include "compiler/Transforms/Shard/Passes.h"
 
 #include "compiler/Analysis/Sharding/Propagation.h"
+#include "compiler/Support/SignatureAttributes.h"
 #include "compiler/Transforms/Shard/Attributes.h"
 
 namespace ptlc::shard {
@@ -69,8 +70,10 @@ static void annotate(func::FuncOp function, const Mesh &mesh, const Propagation 
   auto attributeOf = [&](Value value) {
     return shard::toAttribute(context, mesh, propagation.get(value).sharding);
   };
+  SignatureAttributes arguments = SignatureAttributes::ofArguments(function);
   for (auto [i, argument] : llvm::enumerate(function.getArguments()))
-    function.setArgAttr(i, shard::kSharding, attributeOf(argument));
+    arguments.set(i, shard::kSharding, attributeOf(argument));
+  arguments.commit();
   function.walk([&](Operation *op) {
     if (op == function || op->getNumResults() == 0)
       return;
