@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes random .ptl programs that are right: every expression has a type, sizes are small and rarely round.
 
-Usage: generate.py SEED > program.ptl. The same seed gives the same program. A program is a model whose `loss` builds values
+Usage: values.py SEED > program.ptl. The same seed gives the same program. A program is a model whose `loss` builds values
 from data and weights by random operations, each allowed by the types at hand, and folds all that remain into one number.
 """
 # SPDX-License-Identifier: Apache-2.0
