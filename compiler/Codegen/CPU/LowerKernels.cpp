@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/LowerKernels.h"
 
+#include "compiler/Conversion/KernelToLoops/KernelToLoops.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
@@ -59,6 +60,15 @@ void cpu::registerTranslations(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
+/// Conversions leave what a loop is annotated with on its branch back; the translation reads it in
+/// the place that LLVM's dialect has for it.
+static void keepLoopAnnotations(ModuleOp module) {
+  module.walk([](LLVM::BrOp branch) {
+    if (Attribute annotation = branch->removeDiscardableAttr(kernel::kLoopAnnotation))
+      branch.setLoopAnnotationAttr(cast<LLVM::LoopAnnotationAttr>(annotation));
+  });
+}
+
 std::unique_ptr<llvm::Module> cpu::lowerKernels(ModuleOp module, llvm::LLVMContext &context,
                                                 bool debugInfo) {
   PassManager manager(module->getContext(), ModuleOp::getOperationName());
@@ -76,5 +86,6 @@ std::unique_ptr<llvm::Module> cpu::lowerKernels(ModuleOp module, llvm::LLVMConte
     manager.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
   if (failed(manager.run(module)))
     return nullptr;
+  keepLoopAnnotations(module);
   return translateModuleToLLVMIR(module, context, "kernels");
 }

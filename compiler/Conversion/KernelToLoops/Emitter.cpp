@@ -54,14 +54,31 @@ SmallVector<Value> Emitter::count(Value begin, Value end, ValueRange carried,
   return SmallVector<Value>(loop.getResults());
 }
 
+/// An outer loop that runs over more elements than this isn't unrolled.
+static constexpr int64_t kUnrolled = 4096;
+
+/// Keeps LLVM from copying the body of an outer loop: on processors with large loop buffers it
+/// would do so up to thousands of instructions, which gain nothing and which its scheduler takes
+/// quadratic time for.
+static void disableUnrolling(Operation *loop) {
+  MLIRContext *context = loop->getContext();
+  auto unroll =
+      LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+  loop->setAttr(kLoopAnnotation, LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {},
+                                                               {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 SmallVector<Value> Emitter::nest(ArrayRef<DimId> dims, Indices &at, ValueRange carried,
                                  const Loop *hoistFor, Body body) {
   if (dims.empty())
     return body(carried);
   if (hoistFor)
     hoist(*hoistFor, at);
+  bool large = dims.size() > 1 && graph.volume(dims) > kUnrolled;
   return count(integer(b, 0), integer(b, size(dims.front())), carried,
                [&](Value index, ValueRange values) {
+                 if (large)
+                   disableUnrolling(b.getInsertionBlock()->getParentOp());
                  Scope scope(*this);
                  at[dims.front()] = index;
                  SmallVector<Value> next = nest(dims.drop_front(), at, values, hoistFor, body);

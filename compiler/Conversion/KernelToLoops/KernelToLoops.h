@@ -30,6 +30,10 @@ struct Binding {
   std::string key() const;
 };
 
+/// The attribute that loops of a kernel, and the branches that they become, may have for LLVM: an
+/// `#llvm.loop_annotation`.
+inline constexpr llvm::StringLiteral kLoopAnnotation = "llvm.loop_annotation";
+
 /// Emits both functions into `module`.
 void emitRowKernel(mlir::ModuleOp module, llvm::StringRef name, const Graph &graph,
                    const RowPlan &plan, const Binding &binding, mlir::Location loc);
