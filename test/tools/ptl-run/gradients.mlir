@@ -10,7 +10,7 @@
 // WRONG: WRONG: gradients of 1 weights
 // MISSING: error: no value is marked as the gradient of 'w'
 // |w - c| where w is c: a loss without a slope there is not held against any gradient.
-// KINK: right: gradients of 2 weights, 20 directions checked, 20 skipped
+// KINK: right: gradients of 2 weights, 20 directions checked, 80 skipped
 
 //--- loss.mlir
 #x = #ptl.dims<[x]>
