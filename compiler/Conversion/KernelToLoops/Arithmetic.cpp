@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Straight-line arith and math operations, which LLVM's loop vectoriser widens.
-// Products may be contracted into additions; only sums that are folds may be
-// reordered, since a vector fold needs that. Transcendental functions become
-// polynomials later (see Codegen/CPU).
+// A value has the same bits in whichever kernel it is computed: the gradient of a
+// maximum finds the elements that equal it, and several kernels may compute those.
+// So products are contracted into additions only within one function (as in GELU),
+// never across operations. Only sums that are folds may be reordered, since a vector
+// fold needs that. Transcendental functions become polynomials later (see
+// Codegen/CPU).
 //===----------------------------------------------------------------------===//
 #include "compiler/Conversion/KernelToLoops/Arithmetic.h"
 
@@ -137,11 +140,11 @@ static Value mapFloat(ImplicitLocOpBuilder &b, Map map, ValueRange x) {
   Expr e{b};
   switch (map) {
   case Map::Add:
-    return e.add(x[0], x[1]);
+    return arith::AddFOp::create(b, x[0], x[1]);
   case Map::Sub:
-    return e.sub(x[0], x[1]);
+    return arith::SubFOp::create(b, x[0], x[1]);
   case Map::Mul:
-    return e.mul(x[0], x[1]);
+    return arith::MulFOp::create(b, x[0], x[1]);
   case Map::Div:
     return e.div(x[0], x[1]);
   case Map::Mod:
@@ -304,7 +307,7 @@ Value kernel::combineValues(ImplicitLocOpBuilder &b, Combine combine, Value a, V
   switch (combine) {
   case Combine::Sum:
     if (isFloat)
-      return arith::AddFOp::create(b, a, x, arith::FastMathFlags::reassoc | kContract);
+      return arith::AddFOp::create(b, a, x, arith::FastMathFlags::reassoc);
     return arith::AddIOp::create(b, a, x);
   case Combine::Max:
     return isFloat ? Value(arith::MaximumFOp::create(b, a, x))

@@ -104,6 +104,15 @@ void Emitter::emitRows(Value begin, Value end, ValueRange slotValues, ValueRange
   initialise();
   for (const Loop &loop : plan.loops())
     hoist(loop, rowIndices);
+  if (graph.volume(graph.iterate) == 1) {
+    // Without a loop: LLVM would try to vectorise one in which nothing changes.
+    Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, begin, end);
+    auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Scope rowScope(*this);
+    return emitRow(integer(b, 0));
+  }
   count(begin, end, {}, [&](Value row, ValueRange) {
     Scope rowScope(*this);
     emitRow(row);

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the partitioner on every function of a module that has a mesh. One planner
-// serves all of them: equal layers ask for equal reshards, which it remembers.
+// serves all of them: equal layers ask for equal reshards, which it remembers. For
+// one device only the fields change, where micro-batches are uneven.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Shard/Passes.h"
 
 #include "compiler/Transforms/Shard/Attributes.h"
+#include "compiler/Transforms/Shard/Fields.h"
 #include "compiler/Transforms/Shard/Partitioner.h"
 
 namespace ptlc::shard {
@@ -23,8 +25,11 @@ struct Partition : shard::impl::PartitionBase<Partition> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     sharding::Mesh mesh = shard::readMesh(module);
-    if (mesh.size() == 0)
+    if (mesh.size() == 0) {
+      for (auto function : module.getOps<func::FuncOp>())
+        shard::padFields(function);
       return;
+    }
     sharding::ReshardPlanner planner(mesh);
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
       if (failed(shard::Partitioner(function, planner).run()))

@@ -12,6 +12,7 @@
 
 #include "compiler/Support/SignatureAttributes.h"
 #include "compiler/Transforms/Shard/Attributes.h"
+#include "compiler/Transforms/Shard/Fields.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace ptlc;
@@ -57,30 +58,16 @@ void Partitioner::used(Operation *op) {
       found->second.uses--;
 }
 
-/// Returns into how many micro-batches a data field is divided.
-static int64_t piecesOf(BlockArgument argument) {
-  for (Operation *user : argument.getUsers())
-    if (auto piece = dyn_cast<ptl::MicrobatchOp>(user))
-      return piece.getPieces();
-  return 1;
-}
-
 void Partitioner::addArguments(func::FuncOp local) {
   Block *body = local.addEntryBlock();
   SignatureAttributes attributes = SignatureAttributes::ofArguments(local);
   for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
     Sharding sharding = wanted(argument);
-    RankedTensorType global = typeOf(argument), type = localType(argument, sharding);
+    RankedTensorType global = typeOf(argument);
     int64_t pieces = piecesOf(argument);
-    if (pieces > 1) {
-      // The batch is divided by micro-batches first; a rank holds its share of each.
-      SmallVector<int64_t> shape(type.getShape());
-      unsigned batch = *ptl::findDim(global, "batch");
-      int64_t piece = llvm::divideCeil(global.getDimSize(batch), pieces);
-      shape[batch] = pieces * localLength(mesh, piece, sharding.dims[batch]);
-      type = ptl::getTensorType(shape, type.getElementType(), ptl::getDims(type));
+    RankedTensorType type = fieldType(global, pieces, mesh, sharding);
+    if (pieces > 1)
       attributes.set(i, kPieces, builder.getI64IntegerAttr(pieces));
-    }
     attributes.set(i, kGlobalType, TypeAttr::get(global));
     BlockArgument created = body->getArgument(i);
     created.setType(type);

@@ -31,7 +31,8 @@ def Partition : Pass<"shard-partition", "::mlir::ModuleOp"> {
     over a cut dimension leaves the result pending; pending sums flow through
     linear operations, are added before they are reduced, and are finished once,
     before their first use that needs the whole value. Padding of unevenly cut
-    dimensions is masked before each fold, in every operand.
+    dimensions is masked before each fold, in every operand. Without a mesh only
+    data fields change: they get room for whole micro-batches.
 
     Before:  %l = ptl.reduce sum %x over [batch] : tensor<16xf32, ...> -> tensor<f32>
     After:   %a = ptl.reduce sum %x over [batch] : tensor<8xf32, ...> -> tensor<f32>
