@@ -102,7 +102,7 @@ def case_sum_and_mean(work):
     """A sum isn't divided, a mean is divided once, whatever the mesh."""
     data = {"x": f32(1, 2, 3, 4)}
     for kind, gradient in (("sum", 10.0), ("mean", 2.5)):
-        for dp, micro in ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (4, 1)):
+        for dp, micro in ((1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (3, 1), (4, 1)):
             run = Run(work, LINEAR % kind, data, 4, dp, micro)
             run.expect(f"gradient of a {kind}", run.norm, [gradient], {5.0: "averaged or summed over ranks"})
             run.expect("w", run.weights["w"], [1 - gradient])
