@@ -36,6 +36,7 @@ int64_t Arena::begin(rt::MemoryLevel level) const {
 Place Places::at(rt::BufferAttr buffer) const {
   return {arena.begin(buffer.getLevel()) + buffer.getOffset(),
           0,
+          buffer.getStep(),
           {buffer.getRows(), buffer.getCols(), buffer.getStride()}};
 }
 
@@ -50,13 +51,17 @@ Place Places::of(Value value) const {
   auto buffers = op->getAttrOfType<ArrayAttr>("rt.buffers");
   Place place = at(cast<rt::BufferAttr>(buffers[result.getResultNumber()]));
   if (isa<ptl::ReshapeOp, ptl::StopGradientOp>(op)) {
-    place.microStride = of(op->getOperand(0)).microStride;
+    Place source = of(op->getOperand(0));
+    place.microStride = source.microStride;
+    place.chunkStride = source.chunkStride;
   } else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op)) {
     int64_t bytes = kernel::byteSize(kernel::elementOf(value.getType()));
-    // A piece of one row has no padding of its own, but the field's rows do.
-    kernel::MatrixLayout field = of(piece.getX()).layout;
-    place.microStride =
-        (field.rows == 1 ? place.layout.cols : place.layout.rows * field.stride) * bytes;
+    Place field = of(piece.getX());
+    place.microStride = field.microStride;
+    place.chunkStride = field.chunkStride;
+    bool isChunk = isa<rt::ChunksOp>(piece.getPiece().getParentRegion()->getParentOp());
+    (isChunk ? place.chunkStride : place.microStride) =
+        kernel::pieceElements(field.layout, place.layout) * bytes;
   }
   return place;
 }

@@ -19,13 +19,15 @@ struct Arena {
   int64_t persistent = 0, micro = 0, scratch = 0;
 };
 
-/// Where a value lies: arena + offset + micro-batch * microStride.
+/// Where a value lies: arena + offset + micro-batch * microStride + piece * chunkStride.
 struct Place {
   int64_t offset = 0;      ///< bytes from the arena's start
   int64_t microStride = 0; ///< bytes
+  int64_t chunkStride = 0; ///< bytes
   kernel::MatrixLayout layout;
   bool sameMemory(const Place &other) const {
-    return offset == other.offset && microStride == other.microStride;
+    return offset == other.offset && microStride == other.microStride &&
+           chunkStride == other.chunkStride;
   }
 };
 

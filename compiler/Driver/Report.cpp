@@ -9,7 +9,7 @@
 
 #include "compiler/Codegen/Target.h"
 #include "dialects/Interfaces/Cost.h"
-#include "dialects/Ptl/Ptl.h"
+#include "dialects/Rt/Rt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -28,6 +28,8 @@ static int64_t flopsOf(Region &region) {
         inner += flopsOf(nested);
       if (auto accumulate = dyn_cast<ptl::AccumulateOp>(op))
         inner *= accumulate.getPieces();
+      if (auto chunks = dyn_cast<rt::ChunksOp>(op))
+        inner *= chunks.getPieces();
       if (auto cost = dyn_cast<CostInterface>(op))
         inner += cost.getFlops();
       total += inner;

@@ -23,6 +23,7 @@ static constexpr PassRow kTable[] = {
     {"cse", Phase::Kernels, "expansions of forward and backward share values"},
     {"fuse-rows", Phase::Kernels, "memory is read and written once per group, not per operation"},
     {"fuse-outline-single", Phase::Kernels, "whatever isn't fused is a kernel of its own"},
+    {"fuse-chunk-rows", Phase::Kernels, "which kernels make and read a large value is known now"},
     {"memory-plan-buffers", Phase::Memory,
      "lifetimes are those of kernels, so this comes after them"},
 };
@@ -33,6 +34,7 @@ static constexpr OrderRow kConstraints[] = {
      "the gradient of a replicated value is ambiguous once a program is cut"},
     {"shard-propagate-shardings", "shard-partition", "the partitioner reads its attributes"},
     {"shard-partition", "fuse-outline-single", "kernels are made of local operations"},
+    {"fuse-outline-single", "fuse-chunk-rows", "it moves whole kernels"},
 };
 
 llvm::ArrayRef<PassRow> ptlc::pipelineTable() { return kTable; }

@@ -16,12 +16,14 @@ def Rt_BufferAttr : AttrDef<Rt_Dialect, "Buffer"> {
   let description = [{
     A matrix of `rows` x `cols` elements; the leading dimensions of the value are the
     rows, the trailing ones the columns. Element (r, c) is at byte offset + element
-    size * (r * stride + c) of its level.
+    size * (r * stride + c) of its level. Inside of `rt.chunks`, piece k of a result
+    lies k * `step` bytes further.
 
     Example: `#rt.buffer<micro, offset = 4096, rows = 64, cols = 32, stride = 48>`
   }];
-  let parameters = (ins EnumParameter<Rt_MemoryLevel>:$level, "int64_t":$offset, "int64_t":$rows, "int64_t":$cols, "int64_t":$stride);
-  let assemblyFormat = "`<` $level `,` struct($offset, $rows, $cols, $stride) `>`";
+  let parameters = (ins EnumParameter<Rt_MemoryLevel>:$level, "int64_t":$offset, "int64_t":$rows, "int64_t":$cols, "int64_t":$stride,
+                        DefaultValuedParameter<"int64_t", "0">:$step);
+  let assemblyFormat = "`<` $level `,` struct($offset, $rows, $cols, $stride, $step) `>`";
 }
 
 #endif // PTLC_DIALECTS_RT_RTATTRS_TD

@@ -45,8 +45,48 @@ def Rt_KernelOp : Op<Rt_Dialect, "kernel", [Pure, IsolatedFromAbove, SingleBlock
   ];
 }
 
-def Rt_ReturnOp : Op<Rt_Dialect, "return", [Pure, Terminator, ReturnLike, ParentOneOf<["KernelOp"]>]> {
-  let summary = "Ends a kernel";
+def Rt_ChunksOp : Op<Rt_Dialect, "chunks", [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "Kernels that run on one piece of their rows after the other";
+  let description = [{
+    Runs the body for k = 0 .. pieces-1, so that what lies between its kernels exists
+    for one piece at a time. The body sees outer values; `ptl.microbatch` takes piece
+    k of one. A returned value that has `dim` is piece k of the result, the result of
+    any other is the sum, k ascending.
+    Made by: Fuse.
+
+    * (C1) `pieces` is at least 2.
+    * (C2) the body has one argument of type index.
+    * (C3) a returned value that has `dim` has 1/pieces of the result's size of it and
+      is of the same type otherwise; no dimension before it is larger than 1. All
+      others have the result's type.
+
+    Example:
+    ```
+    %y, %s = rt.chunks 2 along batch (%k) -> tensor<4x3xf32, ...>, tensor<3xf32, ...> {
+      %p = ptl.microbatch %x[%k] of 2 along batch : ...
+      ...
+      rt.return %a, %b : tensor<2x3xf32, ...>, tensor<3xf32, ...>
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$pieces, StrAttr:$dim);
+  let results = (outs Variadic<Ptl_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let builders = [
+    // Creates the body's block with its argument; the caller adds operations and rt.return.
+    OpBuilder<(ins "::mlir::TypeRange":$types, "int64_t":$pieces, "::mlir::StringAttr":$dim)>
+  ];
+  let extraClassDeclaration = [{
+    ::mlir::Value getPiece() { return getBody().getArgument(0); }
+    /// True if result `number` consists of pieces, false if it is a sum.
+    bool isStacked(unsigned number) { return ptl::hasDim(getResult(number), getDim()); }
+  }];
+}
+
+def Rt_ReturnOp : Op<Rt_Dialect, "return", [Pure, Terminator, ReturnLike, ParentOneOf<["KernelOp", "ChunksOp"]>]> {
+  let summary = "Ends a kernel or a piece";
   let description = [{ Example: `rt.return %b : tensor<4xf32, ...>` }];
   let arguments = (ins Variadic<Ptl_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";

@@ -55,15 +55,16 @@ def Spmd_CutAttr : Spmd_Attr<"Cut", "cut"> {
   let summary = "How one dimension of a value is divided";
   let description = [{
     The dimension has `global` elements. Micro-batches divide it first, into `micro`
-    pieces (1: not at all), then the axes, major first, all by nested ceil. Local
-    element i of device (c1, c2, ..) in micro-batch k is the global element k * b0 +
-    c1 * b1 + .. + i, where b0 = ceil(global / micro) and each b is the ceil of the
-    one before by the size of its axis.
+    pieces (1: not at all), then the axes, major first, then `rt.chunks` into `chunks`
+    pieces, all by nested ceil. Local element i of device (c1, c2, ..) in micro-batch k
+    is the global element k * b0 + c1 * b1 + .. + i, where b0 = ceil(global / micro)
+    and each b is the ceil of the one before by the size of its axis.
 
     Example: `#spmd.cut<batch global 16 axes [dp] micro 2>`
   }];
   let parameters = (ins "::mlir::StringAttr":$dim, "int64_t":$global,
-                        ArrayRefParameter<"::mlir::StringAttr">:$axes, "int64_t":$micro);
+                        ArrayRefParameter<"::mlir::StringAttr">:$axes, "int64_t":$micro,
+                        DefaultValuedParameter<"int64_t", "1">:$chunks);
 }
 def Spmd_CutsAttr : Spmd_Attr<"Cuts", "cuts"> {
   let summary = "The divided dimensions of a value";

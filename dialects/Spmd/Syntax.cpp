@@ -137,14 +137,16 @@ void spmd::ShardingAttr::print(AsmPrinter &printer) const {
 static ParseResult parseCutBody(AsmParser &parser, spmd::CutAttr &cut) {
   StringAttr dim;
   SmallVector<StringAttr> axes;
-  int64_t global = 0, micro = 1;
+  int64_t global = 0, micro = 1, chunks = 1;
   if (ptl::parseName(parser, dim) || parser.parseKeyword("global") || parser.parseInteger(global))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("axes")) && ptl::parseNames(parser, axes))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("micro")) && parser.parseInteger(micro))
     return failure();
-  cut = spmd::CutAttr::get(parser.getContext(), dim, global, axes, micro);
+  if (succeeded(parser.parseOptionalKeyword("chunks")) && parser.parseInteger(chunks))
+    return failure();
+  cut = spmd::CutAttr::get(parser.getContext(), dim, global, axes, micro, chunks);
   return success();
 }
 static void printCutBody(AsmPrinter &printer, spmd::CutAttr cut) {
@@ -156,6 +158,8 @@ static void printCutBody(AsmPrinter &printer, spmd::CutAttr cut) {
   }
   if (cut.getMicro() != 1)
     printer << " micro " << cut.getMicro();
+  if (cut.getChunks() != 1)
+    printer << " chunks " << cut.getChunks();
 }
 
 Attribute spmd::CutAttr::parse(AsmParser &parser, Type) {

@@ -14,7 +14,8 @@ import sys
 
 STEP = ["--grad-build-step", "--canonicalize", "--cse"]
 SHARD = ["--shard-propagate-shardings", "--shard-partition"]
-KERNELS = ["--fuse-expand-rows", "--fuse-rows", "--fuse-outline-single", "--memory-plan-buffers"]
+KERNELS = ["--fuse-expand-rows", "--fuse-rows", "--fuse-outline-single",
+           "--fuse-chunk-rows=threshold=200 min-rows=1", "--memory-plan-buffers"]
 OPTIMIZER = ('{{kind = "adamw", weights = [{0}], lr = 0.01 : f64, beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-08 : f64, '
              "weight_decay = 0.1 : f64}}")
 

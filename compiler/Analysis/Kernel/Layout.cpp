@@ -21,6 +21,10 @@ MatrixLayout kernel::foldShape(llvm::ArrayRef<int64_t> shape, unsigned split, in
   return layout;
 }
 
+int64_t kernel::pieceElements(const MatrixLayout &whole, const MatrixLayout &piece) {
+  return whole.rows == 1 ? piece.cols : piece.rows * whole.stride;
+}
+
 std::optional<llvm::SmallVector<int64_t, 4>> kernel::stridesOf(llvm::ArrayRef<int64_t> shape,
                                                                const MatrixLayout &layout) {
   llvm::SmallVector<int64_t, 4> strides(shape.size());

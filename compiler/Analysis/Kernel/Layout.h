@@ -24,6 +24,10 @@ struct MatrixLayout {
 /// column fall into different cache sets.
 MatrixLayout foldShape(llvm::ArrayRef<int64_t> shape, unsigned split, int64_t bytes, bool padded);
 
+/// Elements from one piece of a tensor along its outermost dimension to the next. A piece of one
+/// row has no padding of its own, but the whole's rows do.
+int64_t pieceElements(const MatrixLayout &whole, const MatrixLayout &piece);
+
 /// Elements between neighbours along each dimension; none if `layout` isn't a fold of `shape`.
 std::optional<llvm::SmallVector<int64_t, 4>> stridesOf(llvm::ArrayRef<int64_t> shape,
                                                        const MatrixLayout &layout);

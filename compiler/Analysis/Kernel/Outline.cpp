@@ -115,6 +115,29 @@ rt::KernelOp kernel::outline(ArrayRef<Operation *> ops, rt::KernelKind kind,
   return kernel;
 }
 
+bool kernel::canAccumulate(rt::KernelOp kernel, unsigned number) {
+  if (kernel.getKind() == rt::KernelKind::Matmul)
+    return true;
+  if (kernel.getKind() != rt::KernelKind::Rows)
+    return false;
+  Operation *maker = kernel.getBody().front().getTerminator()->getOperand(number).getDefiningOp();
+  while (maker && isa<ptl::BroadcastOp, ptl::StopGradientOp>(maker))
+    maker = maker->getOperand(0).getDefiningOp();
+  if (auto scatter = dyn_cast_or_null<ptl::ScatterAddOp>(maker))
+    return !scatter.getInit();
+  if (auto reduce = dyn_cast_or_null<ptl::ReduceOp>(maker))
+    return reduce.getKind() == ptl::FoldKind::Sum;
+  return true;
+}
+
+StringAttr kernel::outermostDim(Type type) {
+  ArrayRef<StringAttr> dims = ptl::getDims(type);
+  for (auto [name, size] : llvm::zip_equal(dims, cast<RankedTensorType>(type).getShape()))
+    if (size > 1)
+      return name;
+  return dims.empty() ? StringAttr() : dims.front();
+}
+
 Value kernel::createCopy(OpBuilder &builder, Location loc, Value value, Type type) {
   auto copy =
       rt::KernelOp::create(builder, loc, type, rt::KernelKind::Rows, value, leadingDims(type));

@@ -22,6 +22,14 @@ rt::KernelOp outline(llvm::ArrayRef<mlir::Operation *> ops, rt::KernelKind kind,
 mlir::Value createCopy(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                        mlir::Type type);
 
+/// True if the kernel can add result `number` to what is there: it is a sum over rows, or one
+/// value.
+bool canAccumulate(rt::KernelOp kernel, unsigned number);
+
+/// The first dimension of `type` that has more than one element, along which pieces of it follow
+/// each other in memory; the first one if there is none, null for a scalar.
+mlir::StringAttr outermostDim(mlir::Type type);
+
 /// The dimensions of `type` without the last `inner` ones.
 llvm::ArrayRef<mlir::StringAttr> leadingDims(mlir::Type type, unsigned inner = 1);
 

@@ -66,6 +66,8 @@ llvm::Value *StageCode::address(const Place &place) {
   llvm::Value *offset = b.getInt64(place.offset);
   if (place.microStride)
     offset = b.CreateAdd(offset, b.CreateMul(micro, b.getInt64(place.microStride)));
+  if (place.chunkStride)
+    offset = b.CreateAdd(offset, b.CreateMul(chunk, b.getInt64(place.chunkStride)));
   return b.CreateInBoundsGEP(b.getInt8Ty(), arena, offset);
 }
 
@@ -73,8 +75,18 @@ llvm::Value *StageCode::fieldOfRank(unsigned offset, llvm::Type *type) {
   return b.CreateLoad(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), rank, offset));
 }
 
-llvm::Value *StageCode::isLaterPiece() {
-  return b.CreateZExt(b.CreateICmpSGT(micro, b.getInt64(0)), i32);
+/// A number that is 0 where the kernel's sums begin. In a loop over pieces that is the first piece,
+/// of the first micro-batch if the loop's result is a sum over those, too.
+llvm::Value *StageCode::laterPieces(rt::KernelOp kernel) {
+  auto chunks = dyn_cast<rt::ChunksOp>(kernel->getParentOp());
+  if (!chunks)
+    return micro;
+  auto outer = chunks->getAttrOfType<DenseBoolArrayAttr>("rt.accumulate");
+  for (auto [number, value] :
+       llvm::enumerate(chunks.getBody().front().getTerminator()->getOperands()))
+    if (value.getDefiningOp() == kernel && outer && outer[number])
+      return b.CreateAdd(chunk, micro);
+  return chunk;
 }
 
 /// Start or valid length of this rank's part of a dimension, by nested ceil (see spmd.cut).
@@ -101,6 +113,8 @@ llvm::Value *StageCode::cutScalar(const kernel::ScalarSource &source) {
       ++number;
     }
   }
+  if (cut.getChunks() > 1)
+    divide(cut.getChunks(), chunk);
   return source.kind == kernel::ScalarSource::Kind::CutStart ? start : valid;
 }
 
@@ -128,14 +142,14 @@ llvm::Value *StageCode::store(llvm::ArrayRef<llvm::Value *> values, ArgumentArea
   return area.memory;
 }
 
-void StageCode::emitLaunch(const KernelCall &call) {
+void StageCode::emitLaunch(const KernelCall &call, llvm::Value *later) {
   llvm::SmallVector<llvm::Value *> addresses, numbers;
   for (const Place &place : call.buffers)
     addresses.push_back(address(place));
   for (const kernel::ScalarSource &source : call.scalars)
     numbers.push_back(scalar(source));
   if (call.accumulates)
-    numbers.push_back(micro);
+    numbers.push_back(later);
   llvm::FunctionCallee kernel = declare(call.name, {i64, i64, pointer, pointer});
   b.CreateCall(declare("ptlrt_launch", {pointer, pointer, i64, i64, pointer, pointer}),
                {rank, kernel.getCallee(), b.getInt64(call.rows), b.getInt64(call.grain),
@@ -167,7 +181,9 @@ LogicalResult StageCode::emitGemm(rt::KernelOp kernel) {
   for (const auto &array : loops)
     fields.push_back(numbers(array));
   llvm::Constant *descriptor = constant(llvm::ConstantStruct::getAnon(fields), "gemm");
-  llvm::Value *accumulate = call->accumulates ? isLaterPiece() : b.getInt32(0);
+  llvm::Value *accumulate = b.getInt32(0);
+  if (call->accumulates)
+    accumulate = b.CreateZExt(b.CreateICmpSGT(laterPieces(kernel), b.getInt64(0)), i32);
   b.CreateCall(
       declare("ptlrt_gemm_f32", {pointer, pointer, pointer, pointer, pointer, i32}),
       {rank, descriptor, address(call->a), address(call->b), address(call->c), accumulate});
@@ -241,7 +257,7 @@ LogicalResult StageCode::emitKernel(rt::KernelOp kernel) {
   case rt::KernelKind::Rows: {
     auto call = kernels.call(kernel);
     if (succeeded(call))
-      emitLaunch(*call);
+      emitLaunch(*call, laterPieces(kernel));
     return success(succeeded(call));
   }
   case rt::KernelKind::Flat: {
@@ -250,7 +266,7 @@ LogicalResult StageCode::emitKernel(rt::KernelOp kernel) {
       return failure();
     for (const KernelCall &call : *flat) {
       makeRoom(kernel);
-      emitLaunch(call);
+      emitLaunch(call, micro);
     }
     return success();
   }
@@ -264,11 +280,35 @@ LogicalResult StageCode::emitKernel(rt::KernelOp kernel) {
   return kernel.emitError("this kind of kernel isn't supported on CPUs");
 }
 
+/// A loop around the body's kernels.
+LogicalResult StageCode::emitChunks(rt::ChunksOp chunks) {
+  llvm::BasicBlock *before = b.GetInsertBlock(),
+                   *body = llvm::BasicBlock::Create(module.getContext(), "piece", function),
+                   *after = llvm::BasicBlock::Create(module.getContext(), "after", function);
+  b.CreateBr(body);
+  b.SetInsertPoint(body);
+  llvm::PHINode *number = b.CreatePHI(i64, 2);
+  number->addIncoming(b.getInt64(0), before);
+  chunk = number;
+  for (Operation &op : chunks.getBody().front().without_terminator())
+    if (failed(emitOperation(&op)))
+      return failure();
+  setPlace(chunks);
+  llvm::Value *next = b.CreateAdd(number, b.getInt64(1));
+  number->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpSLT(next, b.getInt64(chunks.getPieces())), body, after);
+  b.SetInsertPoint(after);
+  chunk = b.getInt64(0);
+  return success();
+}
+
 LogicalResult StageCode::emitOperation(Operation *op) {
   makeRoom(op);
   setPlace(op);
   if (auto kernel = dyn_cast<rt::KernelOp>(op))
     return emitKernel(kernel);
+  if (auto chunks = dyn_cast<rt::ChunksOp>(op))
+    return emitChunks(chunks);
   if (auto norm = dyn_cast<ptl::GlobalNormOp>(op))
     return emitNorm(norm);
   if (isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp>(op))
@@ -303,6 +343,7 @@ void StageCode::begin(const llvm::Twine &name) {
   rank = function->getArg(0);
   arena = function->getArg(1);
   micro = function->getArg(2);
+  chunk = b.getInt64(0);
   b.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "entry", function));
   b.SetCurrentDebugLocation({});
   if (unit) {
@@ -330,7 +371,8 @@ void StageCode::endPart() {
 }
 
 void StageCode::makeRoom(Operation *op) {
-  if (calls++ < kCallsPerPart)
+  bool inLoop = isa<rt::ChunksOp>(op->getParentOp());
+  if (calls++ < kCallsPerPart || inLoop)
     return;
   endPart();
   beginPart(op);

@@ -1,8 +1,8 @@
 //===- StageCode.h - Stage functions in LLVM IR ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stage function is straight-line: it calls kernels and the runtime with
-// addresses in the arena. Descriptors of products and attention are constant
+// A stage function is straight-line but for loops over pieces: it calls kernels
+// and the runtime with addresses in the arena. Descriptors of products and attention are constant
 // data, since the runtime keeps plans by their address. A stage grows with the
 // number of layers, and there is little to optimize in it: it is divided into
 // parts of some calls, which LLVM leaves as they are, so that compiling it takes
@@ -47,7 +47,9 @@ private:
   mlir::LogicalResult emitGemm(rt::KernelOp kernel);
   mlir::LogicalResult emitAttention(rt::KernelOp kernel);
   mlir::LogicalResult emitNorm(ptl::GlobalNormOp op);
-  void emitLaunch(const KernelCall &call);
+  mlir::LogicalResult emitChunks(rt::ChunksOp chunks);
+  /// `later` is 0 where the kernel's sums begin.
+  void emitLaunch(const KernelCall &call, llvm::Value *later);
   llvm::Value *store(llvm::ArrayRef<llvm::Value *> values, ArgumentArea &area);
   void storeCounters(mlir::func::FuncOp function);
 
@@ -55,7 +57,7 @@ private:
   llvm::Value *scalar(const kernel::ScalarSource &source);
   llvm::Value *cutScalar(const kernel::ScalarSource &source);
   llvm::Value *fieldOfRank(unsigned offset, llvm::Type *type);
-  llvm::Value *isLaterPiece();
+  llvm::Value *laterPieces(rt::KernelOp kernel);
   llvm::Constant *constant(llvm::Constant *value, llvm::StringRef name);
   llvm::Constant *numbers(llvm::ArrayRef<int64_t> values);
   llvm::FunctionCallee declare(llvm::StringRef name, llvm::ArrayRef<llvm::Type *> parameters);
@@ -71,7 +73,7 @@ private:
   llvm::DISubprogram *subprogram = nullptr;
   llvm::Type *pointer, *i32, *i64;
   llvm::Function *function = nullptr;
-  llvm::Value *rank = nullptr, *arena = nullptr, *micro = nullptr;
+  llvm::Value *rank = nullptr, *arena = nullptr, *micro = nullptr, *chunk = nullptr;
   std::string stageName;
   llvm::SmallVector<llvm::Function *> parts; ///< of the stage
   unsigned calls = 0;                        ///< in the part, about

@@ -56,4 +56,26 @@ def FuseRows : Pass<"fuse-rows", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ptlc::rt::RtDialect"];
 }
 
+def ChunkRows : Pass<"fuse-chunk-rows", "::mlir::ModuleOp"> {
+  let summary = "Makes large values between kernels a piece at a time";
+  let description = [{
+    The kernels that make and read a value larger than `threshold` bytes run in a loop
+    over pieces of its outermost dimension, if all that leaves the loop is smaller:
+    logits, their loss and their gradient never exist for the whole batch. A piece has
+    at least `min-rows` rows, since products read their weights once per piece.
+
+    Before:  %l = rt.kernel matmul(%x, %w) ...
+             %s, %d = rt.kernel rows(%l) ...
+             %g = rt.kernel matmul(%d, %w) ...
+    After:   %s, %g = rt.chunks 4 along batch (%k) -> ... { ... }
+
+    Requires: kernels. Keeps: every value, sums by another order.
+  }];
+  let options = [
+    Option<"threshold", "threshold", "int64_t", /*default=*/"int64_t(64) << 20", "bytes of a piece">,
+    Option<"minRows", "min-rows", "int64_t", /*default=*/"256", "rows of a piece">
+  ];
+  let dependentDialects = ["::ptlc::rt::RtDialect", "::ptlc::spmd::SpmdDialect"];
+}
+
 #endif // PTLC_TRANSFORMS_FUSE_PASSES_TD

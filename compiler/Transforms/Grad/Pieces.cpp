@@ -90,7 +90,7 @@ spmd::CutsAttr PieceDims::cutsOf(Type type) const {
   for (StringAttr dim : ptl::getDims(type))
     if (isDivided(dim.getValue()))
       cuts.push_back(spmd::CutAttr::get(type.getContext(), dim, sizes.lookup(dim.getValue()),
-                                        ArrayRef<StringAttr>(), pieces));
+                                        ArrayRef<StringAttr>(), pieces, /*chunks=*/1));
   return cuts.empty() || pieces == 1 ? spmd::CutsAttr()
                                      : spmd::CutsAttr::get(type.getContext(), cuts);
 }

@@ -20,28 +20,31 @@ Value memory::viewRoot(Value value) {
   return value;
 }
 
-/// True if the kernel can add result `number` to what is there.
-static bool canAccumulate(rt::KernelOp kernel, unsigned number) {
-  if (kernel.getKind() == rt::KernelKind::Matmul)
-    return true;
-  if (kernel.getKind() != rt::KernelKind::Rows)
-    return false;
-  Operation *maker = kernel.getBody().front().getTerminator()->getOperand(number).getDefiningOp();
-  while (maker && isa<ptl::BroadcastOp, ptl::StopGradientOp>(maker))
-    maker = maker->getOperand(0).getDefiningOp();
-  if (auto scatter = dyn_cast_or_null<ptl::ScatterAddOp>(maker))
-    return !scatter.getInit();
-  if (auto reduce = dyn_cast_or_null<ptl::ReduceOp>(maker))
-    return reduce.getKind() == ptl::FoldKind::Sum;
-  return true;
+/// The flags of `maker`, one per result.
+static SmallVector<bool> accumulateFlags(Operation *maker) {
+  SmallVector<bool> flags(maker->getNumResults(), false);
+  if (auto old = maker->getAttrOfType<DenseBoolArrayAttr>(memory::kAccumulate))
+    flags.assign(old.asArrayRef().begin(), old.asArrayRef().end());
+  return flags;
 }
 
-static void markAccumulate(rt::KernelOp kernel, unsigned number) {
-  SmallVector<bool> flags(kernel.getNumResults(), false);
-  if (auto old = kernel->getAttrOfType<DenseBoolArrayAttr>(memory::kAccumulate))
-    flags.assign(old.asArrayRef().begin(), old.asArrayRef().end());
-  flags[number] = true;
-  kernel->setAttr(memory::kAccumulate, DenseBoolArrayAttr::get(kernel.getContext(), flags));
+static void markAccumulate(OpResult result) {
+  Operation *maker = result.getOwner();
+  SmallVector<bool> flags = accumulateFlags(maker);
+  flags[result.getResultNumber()] = true;
+  maker->setAttr(memory::kAccumulate, DenseBoolArrayAttr::get(maker->getContext(), flags));
+}
+
+/// True if the maker of a value can add it to what is there. A kernel in a loop over pieces has one
+/// condition for all that it adds, so it must add nothing else.
+static bool addsInPlace(OpResult result) {
+  if (auto chunks = dyn_cast<rt::ChunksOp>(result.getOwner())) {
+    Value inner = chunks.getBody().front().getTerminator()->getOperand(result.getResultNumber());
+    return !chunks.isStacked(result.getResultNumber()) &&
+           llvm::count(accumulateFlags(inner.getDefiningOp()), true) == 1;
+  }
+  auto kernel = dyn_cast<rt::KernelOp>(result.getOwner());
+  return kernel && kernel::canAccumulate(kernel, result.getResultNumber());
 }
 
 namespace {
@@ -55,7 +58,8 @@ public:
     Value value = terminator->getOperand(number);
     Value root = memory::viewRoot(value);
     Operation *maker = root.getDefiningOp();
-    bool made = maker && maker->getBlock() == terminator->getBlock() && isa<rt::KernelOp>(maker);
+    bool made = maker && maker->getBlock() == terminator->getBlock() &&
+                isa<rt::KernelOp, rt::ChunksOp>(maker);
     if (!made || !roots.insert(root))
       copy(number);
   }
@@ -63,13 +67,12 @@ public:
   /// The same, for a sum over several runs of the block.
   void add(unsigned number) {
     Value value = terminator->getOperand(number);
-    auto kernel = value.getDefiningOp<rt::KernelOp>();
-    bool direct = kernel && kernel->getBlock() == terminator->getBlock() && value.hasOneUse() &&
-                  canAccumulate(kernel, cast<OpResult>(value).getResultNumber());
+    auto made = dyn_cast<OpResult>(value);
+    bool direct = made && made.getOwner()->getBlock() == terminator->getBlock() &&
+                  value.hasOneUse() && addsInPlace(made);
     if (!direct)
       copy(number);
-    auto result = cast<OpResult>(terminator->getOperand(number));
-    markAccumulate(cast<rt::KernelOp>(result.getOwner()), result.getResultNumber());
+    markAccumulate(cast<OpResult>(terminator->getOperand(number)));
   }
 
 private:
@@ -114,6 +117,12 @@ LogicalResult memory::insertCopies(func::FuncOp function, const Layouts &layouts
     OpBuilder builder(op);
     Value whole = op->getOperand(0);
     op->setOperand(0, kernel::createCopy(builder, op->getLoc(), whole, whole.getType()));
+  });
+  // Loops over pieces first: their kernels' flags decide what the loops around them can add up.
+  function.walk([&](rt::ChunksOp op) {
+    Leaving leaving(op.getBody().front().getTerminator());
+    for (unsigned i = 0; i < op.getNumResults(); ++i)
+      op.isStacked(i) ? leaving.own(i) : leaving.add(i);
   });
   function.walk([&](ptl::YieldOp op) {
     Leaving leaving(op);

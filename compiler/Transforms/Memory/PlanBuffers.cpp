@@ -40,6 +40,10 @@ public:
   LogicalResult run();
 
 private:
+  /// The storages of each block that are placed by lifetime.
+  using BlockIds = llvm::MapVector<Block *, SmallVector<unsigned>>;
+  int64_t placeBlock(Block *block, BlockIds &blocks, StorageMap &map);
+  void shift(Block *block, int64_t bytes, BlockIds &blocks, StorageMap &map);
   LogicalResult planFunction(func::FuncOp function, bool isStep);
   void placeBuckets(func::FuncOp function, StorageMap &map);
   bool placeBucket(rt::KernelOp kernel, StorageMap &map);
@@ -152,6 +156,31 @@ void Planner::placeArguments(func::FuncOp function, StorageMap &map, bool isStep
   }
 }
 
+/// Places what lives in a block by lifetime; the inside of a loop over pieces lives as long as the
+/// loop runs. Returns the end.
+int64_t Planner::placeBlock(Block *block, BlockIds &blocks, StorageMap &map) {
+  auto loops = block->getOps<rt::ChunksOp>();
+  for (rt::ChunksOp loop : loops) {
+    int64_t end = placeBlock(&loop.getBody().front(), blocks, map);
+    if (std::optional<unsigned> body = map.bodyOf(loop))
+      map[*body].bytes = end;
+    else
+      micro = std::max(micro, end);
+  }
+  int64_t end = placeByLifetime(map, blocks[block]);
+  for (rt::ChunksOp loop : loops)
+    if (std::optional<unsigned> body = map.bodyOf(loop))
+      shift(&loop.getBody().front(), *map[*body].offset, blocks, map);
+  return end;
+}
+
+void Planner::shift(Block *block, int64_t bytes, BlockIds &blocks, StorageMap &map) {
+  for (unsigned id : blocks[block])
+    *map[id].offset += bytes;
+  for (rt::ChunksOp loop : block->getOps<rt::ChunksOp>())
+    shift(&loop.getBody().front(), bytes, blocks, map);
+}
+
 LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
   if (failed(insertCopies(function, layouts)))
     return failure();
@@ -162,7 +191,7 @@ LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
     return failure();
   placeBuckets(function, map);
   placeArguments(function, map, isStep);
-  llvm::MapVector<Block *, SmallVector<unsigned>> blocks;
+  BlockIds blocks;
   for (unsigned id : map.roots()) {
     Storage &storage = map[id];
     if (storage.level == rt::MemoryLevel::Persistent)
@@ -171,7 +200,8 @@ LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
       blocks[storage.block].push_back(id);
   }
   for (auto &[block, ids] : blocks)
-    micro = std::max(micro, placeByLifetime(map, ids));
+    if (!isa<rt::ChunksOp>(block->getParentOp()))
+      micro = std::max(micro, placeBlock(block, blocks, map));
   annotate(function, map);
   return success();
 }
@@ -179,8 +209,9 @@ LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
 Attribute Planner::buffer(Value value, StorageMap &map) {
   kernel::MatrixLayout layout = layouts.of(value.getType());
   const Storage &storage = map.of(value);
+  bool inPieces = isa_and_nonnull<rt::ChunksOp>(value.getParentBlock()->getParentOp());
   return rt::BufferAttr::get(module.getContext(), storage.level, *storage.offset, layout.rows,
-                             layout.cols, layout.stride);
+                             layout.cols, layout.stride, inPieces ? storage.step : 0);
 }
 
 void Planner::annotate(func::FuncOp function, StorageMap &map) {

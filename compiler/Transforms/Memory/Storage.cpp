@@ -8,6 +8,7 @@
 #include "compiler/Transforms/Memory/Storage.h"
 
 #include "compiler/Analysis/Kernel/BuildGraph.h"
+#include "compiler/Analysis/Kernel/Outline.h"
 #include "compiler/Analysis/Kernel/RowPlan.h"
 #include "compiler/Transforms/Memory/InsertCopies.h"
 #include "dialects/Spmd/Spmd.h"
@@ -25,15 +26,20 @@ unsigned StorageMap::find(unsigned id) const {
   return id;
 }
 
-void StorageMap::create(Value value, rt::MemoryLevel level, unsigned position) {
-  ids[value] = storages.size();
+unsigned StorageMap::add(int64_t bytes, rt::MemoryLevel level, Block *block, unsigned position) {
   parents.push_back(storages.size());
   Storage storage;
-  storage.bytes = llvm::alignTo(layouts.bytes(value.getType()), kAlign);
+  storage.bytes = bytes;
   storage.level = level;
   storage.first = storage.last = position;
-  storage.block = value.getParentBlock();
+  storage.block = block;
   storages.push_back(storage);
+  return storages.size() - 1;
+}
+
+void StorageMap::create(Value value, rt::MemoryLevel level, unsigned position) {
+  int64_t bytes = llvm::alignTo(layouts.bytes(value.getType()), kAlign);
+  ids[value] = add(bytes, level, value.getParentBlock(), position);
   order.push_back(value);
 }
 
@@ -79,6 +85,14 @@ LogicalResult StorageMap::buildBlock(Block &block, rt::MemoryLevel level) {
     if (auto accumulate = dyn_cast<ptl::AccumulateOp>(op))
       if (failed(buildBlock(*accumulate.getPiece().getParentBlock(), rt::MemoryLevel::Micro)))
         return failure();
+    if (auto chunks = dyn_cast<rt::ChunksOp>(op)) {
+      if (level == rt::MemoryLevel::Micro)
+        bodies[&op] = add(0, level, &block, positions[&op]);
+      if (failed(buildBlock(chunks.getBody().front(), rt::MemoryLevel::Micro)))
+        return failure();
+      for (Value result : op.getResults())
+        of(result).pinned = false;
+    }
   }
   for (Operation &op : block)
     if (failed(aliasOperation(&op)))
@@ -95,7 +109,7 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
   if (isa<ptl::ReshapeOp, ptl::StopGradientOp>(op)) {
     join(ids.lookup(op->getResult(0)), ids.lookup(op->getOperand(0)));
   } else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op)) {
-    if (ptl::getDims(piece.getX()).front() != piece.getDimAttr())
+    if (kernel::outermostDim(piece.getX().getType()) != piece.getDimAttr())
       return op->emitOpError("needs '")
              << piece.getDim() << "' as the first dimension of the field";
     if (ptl::getDimSize(piece.getX(), piece.getDim()) !=
@@ -108,6 +122,9 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
   } else if (auto kernel = dyn_cast<rt::KernelOp>(op);
              kernel && kernel.getKind() == rt::KernelKind::Flat) {
     return aliasOptimizer(kernel);
+  } else if (auto chunks = dyn_cast<rt::ChunksOp>(op->getParentOp());
+             chunks && isa<rt::ReturnOp>(op)) {
+    aliasChunks(chunks);
   } else if (auto yield = dyn_cast<ptl::YieldOp>(op)) {
     for (auto [value, sum] : llvm::zip_equal(yield.getValues(), op->getParentOp()->getResults())) {
       join(ids.lookup(value), ids.lookup(sum));
@@ -115,6 +132,20 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
     }
   }
   return success();
+}
+
+/// Pieces and sums are written straight to the results.
+void StorageMap::aliasChunks(rt::ChunksOp chunks) {
+  Operation *end = chunks.getBody().front().getTerminator();
+  for (auto [number, value] : llvm::enumerate(end->getOperands())) {
+    Value result = chunks.getResult(number);
+    join(ids.lookup(value), ids.lookup(result));
+    of(result).pinned = true;
+    if (!chunks.isStacked(number))
+      continue;
+    kernel::MatrixLayout whole = layouts.of(result.getType()), piece = layouts.of(value.getType());
+    of(result).step = kernel::pieceElements(whole, piece) * elementBytes(result.getType());
+  }
 }
 
 /// New weights and states take the place of the old ones.

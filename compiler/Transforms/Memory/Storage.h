@@ -22,6 +22,7 @@ struct Storage {
   bool pinned = false;          ///< a result of the block: its memory outlives it
   unsigned first = 0, last = 0; ///< operations of the block
   std::optional<int64_t> offset;
+  int64_t step = 0; ///< bytes from one piece of rt.chunks to the next
   mlir::Block *block = nullptr;
 };
 
@@ -37,6 +38,11 @@ public:
   unsigned idOf(mlir::Value value) { return find(ids.lookup(value)); }
   bool has(mlir::Value value) const { return ids.contains(value); }
   Storage &operator[](unsigned id) { return storages[id]; }
+  /// The storage of all that lives inside of a loop over pieces; its size isn't known here.
+  std::optional<unsigned> bodyOf(rt::ChunksOp op) const {
+    auto it = bodies.find(op);
+    return it == bodies.end() ? std::nullopt : std::optional<unsigned>(it->second);
+  }
   /// The storages that are not part of others, in order of creation.
   llvm::SmallVector<unsigned> roots();
   /// All values with a place, in order.
@@ -44,11 +50,13 @@ public:
 
 private:
   mlir::LogicalResult buildBlock(mlir::Block &block, rt::MemoryLevel level);
+  unsigned add(int64_t bytes, rt::MemoryLevel level, mlir::Block *block, unsigned position);
   void create(mlir::Value value, rt::MemoryLevel level, unsigned position);
   void join(unsigned id, unsigned into);
   unsigned find(unsigned id) const;
   mlir::LogicalResult aliasOperation(mlir::Operation *op);
   void reuseOperands(rt::KernelOp kernel, unsigned position);
+  void aliasChunks(rt::ChunksOp chunks);
   mlir::LogicalResult aliasOptimizer(rt::KernelOp kernel);
   void setLastUses(mlir::Block &block);
 
@@ -58,6 +66,7 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> ids;
   std::vector<mlir::Value> order;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
+  llvm::DenseMap<mlir::Operation *, unsigned> bodies;
 };
 
 /// Lays storages of one block out by lifetime, largest first, each in the lowest gap. Returns the

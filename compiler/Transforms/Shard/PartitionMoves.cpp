@@ -98,7 +98,8 @@ Value Partitioner::mask(Value local, Value global, const Sharding &sharding,
   for (unsigned dim : dims)
     cuts.push_back(
         spmd::CutAttr::get(context, ptl::getDims(global)[dim], typeOf(global).getDimSize(dim),
-                           toAttribute(context, mesh, sharding.dims[dim]).getNames(), /*micro=*/1));
+                           toAttribute(context, mesh, sharding.dims[dim]).getNames(), /*micro=*/1,
+                           /*chunks=*/1));
   return spmd::MaskOp::create(builder, local.getLoc(), local.getType(), local,
                               builder.getF64FloatAttr(fill), spmd::CutsAttr::get(context, cuts),
                               FlatSymbolRefAttr::get(context, "mesh"));
@@ -158,7 +159,7 @@ void Partitioner::setCuts(Operation *from, Operation *to, const ShardingRule &ru
     spmd::CutAttr known = before ? before.find(name.getValue()) : spmd::CutAttr();
     cuts.push_back(spmd::CutAttr::get(context, name, known ? known.getGlobal() : size,
                                       toAttribute(context, mesh, axes).getNames(),
-                                      known ? known.getMicro() : 1));
+                                      known ? known.getMicro() : 1, /*chunks=*/1));
   };
   auto visit = [&](Value value, const ValueFactors &factors, const Sharding &sharding) {
     for (auto [dim, list] : llvm::enumerate(factors))

@@ -18,7 +18,7 @@ bool isCollective(mlir::Operation *op) {
 }
 
 llvm::Expected<Windows> windowsOf(mlir::Attribute attribute, const Mesh &mesh, int64_t rank,
-                                  std::optional<int64_t> micro) {
+                                  std::optional<int64_t> micro, std::optional<int64_t> chunk) {
   auto cuts = mlir::dyn_cast<spmd::CutsAttr>(attribute);
   if (!cuts)
     return makeError("'cut' must be a #spmd.cuts");
@@ -34,6 +34,12 @@ llvm::Expected<Windows> windowsOf(mlir::Attribute attribute, const Mesh &mesh, i
     for (mlir::StringAttr axis : cut.getAxes()) {
       sizes.push_back(mesh.size(axis.getValue()));
       coordinates.push_back(mesh.coordinate(rank, axis.getValue()));
+    }
+    if (cut.getChunks() > 1) {
+      if (!chunk)
+        return makeError("a cut into chunks outside rt.chunks");
+      sizes.push_back(cut.getChunks());
+      coordinates.push_back(*chunk);
     }
     Piece here = piece(cut.getGlobal(), sizes, coordinates);
     windows.push_back({cut.getDim().getValue(), here.start, here.valid, cut.getGlobal()});

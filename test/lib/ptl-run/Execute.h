@@ -39,9 +39,9 @@ llvm::Expected<Results> execute(mlir::Operation *op, const OpState &state);
 /// The composites among them; nullopt if it is none.
 std::optional<llvm::Expected<Results>> executeComposite(mlir::Operation *op, const OpState &state);
 
-/// Pieces of `cuts` (a #spmd.cuts) for `rank` in micro-batch `micro`.
+/// Pieces of `cuts` (a #spmd.cuts) for `rank` in piece `chunk` of micro-batch `micro`.
 llvm::Expected<Windows> windowsOf(mlir::Attribute cuts, const Mesh &mesh, int64_t rank,
-                                  std::optional<int64_t> micro);
+                                  std::optional<int64_t> micro, std::optional<int64_t> chunk);
 
 /// Executes an operation of the spmd dialect for all ranks at once: `inputs[rank]` are the
 /// operands.

@@ -13,6 +13,7 @@ namespace ptlc::run {
 
 static constexpr llvm::StringLiteral kGradient = "ptl.grad";
 
+static bool isChunks(mlir::Operation &op) { return op.getName().getStringRef() == "rt.chunks"; }
 static bool isKernel(mlir::Operation &op) { return op.getName().getStringRef() == "rt.kernel"; }
 
 llvm::FailureOr<Outcome> Interpreter::run(llvm::ArrayRef<PerRank> arguments) {
@@ -71,6 +72,8 @@ llvm::LogicalResult Interpreter::runBlock(mlir::Block &block) {
 llvm::LogicalResult Interpreter::runOperation(mlir::Operation &op) {
   if (mlir::isa<ptl::AccumulateOp>(op))
     return runAccumulate(op);
+  if (isChunks(op))
+    return runChunks(op);
   if (isKernel(op))
     return runKernel(op);
   return runOnRanks(op);
@@ -85,7 +88,7 @@ llvm::Expected<OpState> Interpreter::stateFor(mlir::Operation &op, int64_t rank)
   if (!cuts)
     return state;
   auto number = micro.empty() ? std::nullopt : std::optional<int64_t>(micro.back());
-  llvm::Expected<Windows> windows = windowsOf(cuts, mesh, rank, number);
+  llvm::Expected<Windows> windows = windowsOf(cuts, mesh, rank, number, chunk);
   if (!windows)
     return windows.takeError();
   state.windows = *windows;
@@ -133,7 +136,17 @@ llvm::LogicalResult Interpreter::runOnRanks(mlir::Operation &op) {
   return llvm::success();
 }
 
-/// Sums in the order of the micro-batches; every partial sum is rounded.
+/// Adds to the sums of all ranks; every partial sum is rounded.
+static void addPiece(PerRank &sums, const PerRank &piece, bool f64) {
+  for (auto [sum, addend] : llvm::zip(sums, piece)) {
+    double *out = sum.mutableData();
+    for (int64_t e = 0; e < sum.count(); ++e)
+      out[e] += addend[e];
+    roundToElement(sum, f64);
+  }
+}
+
+/// Sums in the order of the micro-batches.
 llvm::LogicalResult Interpreter::runAccumulate(mlir::Operation &op) {
   auto accumulate = mlir::cast<ptl::AccumulateOp>(op);
   mlir::Block &body = accumulate.getBody().front();
@@ -148,20 +161,46 @@ llvm::LogicalResult Interpreter::runAccumulate(mlir::Operation &op) {
       return llvm::failure();
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
       PerRank piece = values.lookup(value);
-      if (k == 0) {
+      if (k == 0)
         sums.push_back(piece);
-        continue;
-      }
-      for (auto [sum, addend] : llvm::zip(sums[i], piece)) {
-        double *out = sum.mutableData();
-        for (int64_t e = 0; e < sum.count(); ++e)
-          out[e] += addend[e];
-        roundToElement(sum, options.f64);
-      }
+      else
+        addPiece(sums[i], piece, options.f64);
     }
   }
   for (auto [result, sum] : llvm::zip(op.getResults(), sums))
     define(result, sum);
+  return llvm::success();
+}
+
+/// Joins pieces of the values that have the dimension, adds up the others.
+llvm::LogicalResult Interpreter::runChunks(mlir::Operation &op) {
+  int64_t pieces = op.getAttrOfType<mlir::IntegerAttr>("pieces").getInt();
+  auto dim = op.getAttrOfType<mlir::StringAttr>("dim");
+  mlir::Block &body = op.getRegion(0).front();
+  std::vector<PerRank> results(op.getNumResults());
+  for (int64_t k = 0; k < pieces; ++k) {
+    Tensor number(Type{Element::I64, {}, {}}, static_cast<double>(k));
+    define(body.getArgument(0), PerRank(mesh.ranks(), number));
+    chunk = k;
+    llvm::LogicalResult ran = runBlock(body);
+    chunk.reset();
+    if (failed(ran))
+      return llvm::failure();
+    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
+      PerRank piece = values.lookup(value);
+      if (!ptl::hasDim(op.getResult(i), dim.getValue())) {
+        k == 0 ? void(results[i] = piece) : addPiece(results[i], piece, options.f64);
+        continue;
+      }
+      // The dimension is the outermost one: pieces follow each other.
+      if (k == 0)
+        results[i] = PerRank(mesh.ranks(), Tensor(typeOf(op.getResult(i).getType())));
+      for (auto [whole, part] : llvm::zip(results[i], piece))
+        std::copy_n(part.data(), part.count(), whole.mutableData() + k * part.count());
+    }
+  }
+  for (auto [result, tensors] : llvm::zip(op.getResults(), results))
+    define(result, tensors);
   return llvm::success();
 }
 

@@ -36,6 +36,7 @@ private:
   llvm::LogicalResult runOperation(mlir::Operation &op);
   llvm::LogicalResult runOnRanks(mlir::Operation &op);
   llvm::LogicalResult runAccumulate(mlir::Operation &op);
+  llvm::LogicalResult runChunks(mlir::Operation &op);
   llvm::LogicalResult runKernel(mlir::Operation &op);
   llvm::Expected<OpState> stateFor(mlir::Operation &op, int64_t rank);
   void define(mlir::Value value, PerRank tensors);
@@ -51,6 +52,8 @@ private:
   llvm::DenseMap<mlir::Value, PerRank> values;
   /// The number of the micro-batch, one per accumulate that is running.
   llvm::SmallVector<int64_t> micro;
+  /// The piece of the rt.chunks that is running.
+  std::optional<int64_t> chunk;
   /// Values of a block that no operation after this one reads.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> lastUses;
   llvm::SmallPtrSet<mlir::Block *, 8> analysed;

@@ -1,0 +1,224 @@
+//===- ChunkGroup.cpp - Kernels around a large value ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel can run piece by piece along a dimension if each point of it is
+// computed on its own: the dimension is iterated over, or a free or summed one of
+// a product. What such a kernel returns without the dimension is a sum over the
+// pieces, which nothing in the loop may read.
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Fuse/ChunkGroup.h"
+
+#include "compiler/Analysis/Kernel/Outline.h"
+#include "dialects/Spmd/Spmd.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::fuse;
+
+int64_t fuse::bytesOf(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+std::optional<ChunkGroup> ChunkGroup::create(Value large) {
+  ChunkGroup group;
+  group.dim = kernel::outermostDim(large.getType());
+  if (!group.dim)
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(large.getType());
+  group.size = ptl::getDimSize(type, group.dim);
+  group.bytes = bytesOf(type);
+  for (int64_t extent : type.getShape().drop_back())
+    group.rows *= extent;
+  if (!group.grow(large) || !group.findUsersBetween())
+    return std::nullopt;
+  for (Operation *op : group.kernels)
+    if (!group.fits(cast<rt::KernelOp>(op)))
+      return std::nullopt;
+  return group;
+}
+
+/// Adds the maker and the readers of a large value; false if one of them is no kernel.
+bool ChunkGroup::addLarge(Value value) {
+  auto maker = value.getDefiningOp<rt::KernelOp>();
+  if (!maker)
+    return true; // made outside: its pieces are read in place
+  kernels.insert(maker);
+  for (Operation *user : value.getUsers()) {
+    if (!isa<rt::KernelOp>(user) || user->getBlock() != maker->getBlock())
+      return false;
+    kernels.insert(user);
+  }
+  return true;
+}
+
+bool ChunkGroup::grow(Value large) {
+  values.insert(large);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!addLarge(values[i]))
+      return false;
+    for (Operation *op : kernels)
+      for (ValueRange list : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+        for (Value value : list)
+          if (bytesOf(value.getType()) >= bytes / 2 && kernel::outermostDim(value.getType()) == dim)
+            values.insert(value);
+  }
+  SmallVector<Operation *> sorted(kernels.begin(), kernels.end());
+  llvm::sort(sorted, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  kernels = llvm::SetVector<Operation *>(sorted.begin(), sorted.end());
+  return true;
+}
+
+/// Finds what must move behind the loop; false if something outside of it lies on a path through
+/// it.
+bool ChunkGroup::findUsersBetween() {
+  DenseSet<Operation *> behind;
+  auto dependsOn = [](Operation *op, auto contains) {
+    bool found = false;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *maker = operand.getDefiningOp())
+          found |= contains(maker);
+    });
+    return found;
+  };
+  for (Operation *op = kernels.front(); op != kernels.back()->getNextNode();
+       op = op->getNextNode()) {
+    bool afterOthers = dependsOn(op, [&](Operation *maker) { return behind.contains(maker); });
+    if (kernels.contains(op)) {
+      if (afterOthers)
+        return false;
+    } else if (afterOthers || dependsOn(op, [&](Operation *m) { return kernels.contains(m); })) {
+      behind.insert(op);
+      later.push_back(op);
+    }
+  }
+  return true;
+}
+
+/// True if pieces of the value follow each other in memory, or all pieces read the same value.
+bool ChunkGroup::canCut(Type type) const {
+  if (!ptl::hasDim(type, dim))
+    return true;
+  return kernel::outermostDim(type) == dim && ptl::getDimSize(type, dim) == size;
+}
+
+/// True if the operation of a kernel's body treats the points of `dim` alike.
+static bool treatsAlike(Operation *op, StringAttr dim) {
+  auto in = [&](ArrayRef<StringAttr> names) { return llvm::is_contained(names, dim); };
+  if (auto reshape = dyn_cast<ptl::ReshapeOp>(op))
+    return llvm::none_of(reshape.getArrowRange(), [&](ptl::ArrowAttr arrow) {
+      return in(arrow.getFrom()) || in(arrow.getTo());
+    });
+  if (auto gather = dyn_cast<ptl::GatherOp>(op))
+    return gather.getDimAttr() != dim;
+  if (auto scatter = dyn_cast<ptl::ScatterAddOp>(op))
+    return scatter.getDimAttr() != dim;
+  return !isa<ptl::SliceOp, ptl::PadOp, ptl::ConcatOp, ptl::TopKOp, ptl::MicrobatchOp>(op);
+}
+
+bool ChunkGroup::fits(rt::KernelOp kernel) const {
+  bool isRows = kernel.getKind() == rt::KernelKind::Rows;
+  if (isRows ? !llvm::is_contained(kernel.getIterate().getNames(), dim)
+             : kernel.getKind() != rt::KernelKind::Matmul)
+    return false;
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    if (!treatsAlike(&op, dim))
+      return false;
+  for (Value operand : kernel.getInputs()) {
+    bool isSum = kernels.contains(operand.getDefiningOp()) && !ptl::hasDim(operand, dim);
+    if (isSum || !canCut(operand.getType()))
+      return false;
+  }
+  for (auto [number, result] : llvm::enumerate(kernel.getOutputs())) {
+    Type element = ptl::elementType(result);
+    if (!canCut(result.getType()))
+      return false;
+    if (!ptl::hasDim(result, dim) && (!element.isF32() || !kernel::canAccumulate(kernel, number)))
+      return false;
+  }
+  return true;
+}
+
+SmallVector<Value> ChunkGroup::resultsOutside() const {
+  SmallVector<Value> results;
+  for (Operation *op : kernels)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !kernels.contains(user); }))
+        results.push_back(result);
+  return results;
+}
+
+Type ChunkGroup::pieceType(Type type, int64_t pieces) const {
+  return ptl::hasDim(type, dim) ? ptl::replaceDim(type, dim, dim, size / pieces) : type;
+}
+
+/// Tells an operation that depends on positions where the piece lies.
+void ChunkGroup::setChunks(Operation *op, int64_t pieces) const {
+  if (!isa<ptl::IotaOp, ptl::RandomOp, spmd::MaskOp>(op) || !ptl::hasDim(op->getResult(0), dim))
+    return;
+  StringRef name = isa<spmd::MaskOp>(op) ? "cuts" : "cut";
+  SmallVector<spmd::CutAttr> cuts;
+  bool known = false;
+  if (auto old = op->getAttrOfType<spmd::CutsAttr>(name))
+    cuts.assign(old.getCuts().begin(), old.getCuts().end());
+  MLIRContext *context = op->getContext();
+  for (spmd::CutAttr &cut : cuts)
+    if (cut.getDim() == dim) {
+      cut =
+          spmd::CutAttr::get(context, dim, cut.getGlobal(), cut.getAxes(), cut.getMicro(), pieces);
+      known = true;
+    }
+  if (!known && isa<spmd::MaskOp>(op))
+    return; // it masks other dimensions
+  if (!known)
+    cuts.push_back(spmd::CutAttr::get(context, dim, size, {}, /*micro=*/1, pieces));
+  op->setAttr(name, spmd::CutsAttr::get(context, cuts));
+}
+
+void ChunkGroup::cloneKernel(OpBuilder &builder, rt::KernelOp kernel, IRMapping &map,
+                             int64_t pieces) const {
+  auto clone = cast<rt::KernelOp>(builder.clone(*kernel, map));
+  auto resize = [&](Value value) { value.setType(pieceType(value.getType(), pieces)); };
+  llvm::for_each(clone.getResults(), resize);
+  Block &body = clone.getBody().front();
+  llvm::for_each(body.getArguments(), resize);
+  for (Operation &op : body.without_terminator()) {
+    setChunks(&op, pieces);
+    llvm::for_each(op.getResults(), resize);
+  }
+}
+
+rt::ChunksOp ChunkGroup::build(int64_t pieces) {
+  Operation *last = kernels.back();
+  OpBuilder builder(last);
+  SmallVector<Value> results = resultsOutside();
+  auto chunks = rt::ChunksOp::create(builder, values.front().getLoc(),
+                                     TypeRange(ValueRange(results)), pieces, dim);
+  builder.setInsertionPointToStart(&chunks.getBody().front());
+  IRMapping map;
+  for (Operation *op : kernels)
+    for (Value operand : op->getOperands())
+      if (!kernels.contains(operand.getDefiningOp()) && ptl::hasDim(operand, dim) &&
+          !map.contains(operand))
+        map.map(operand, ptl::MicrobatchOp::create(builder, op->getLoc(), operand,
+                                                   chunks.getPiece(), pieces, dim));
+  for (Operation *op : kernels)
+    cloneKernel(builder, cast<rt::KernelOp>(op), map, pieces);
+  SmallVector<Value> returned;
+  for (Value result : results)
+    returned.push_back(map.lookup(result));
+  rt::ReturnOp::create(builder, chunks.getLoc(), returned);
+  Operation *place = chunks;
+  for (Operation *op : later) {
+    op->moveAfter(place);
+    place = op;
+  }
+  for (auto [result, value] : llvm::zip_equal(results, chunks.getResults()))
+    result.replaceUsesWithIf(value,
+                             [&](OpOperand &use) { return !kernels.contains(use.getOwner()); });
+  for (Operation *op : llvm::reverse(kernels))
+    op->erase();
+  return chunks;
+}

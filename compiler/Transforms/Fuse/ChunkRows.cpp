@@ -1,0 +1,76 @@
+//===- ChunkRows.cpp - Large values a piece at a time ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The largest values come first, since a group grows through values half as
+// large only: logits of 50,000 classes make a group with their loss and their
+// gradient, not with the whole network.
+//===----------------------------------------------------------------------===//
+#include "compiler/Analysis/Kernel/Outline.h"
+#include "compiler/Transforms/Fuse/ChunkGroup.h"
+#include "compiler/Transforms/Fuse/Passes.h"
+#include "dialects/Spmd/Spmd.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace ptlc::fuse {
+#define GEN_PASS_DEF_CHUNKROWS
+#include "compiler/Transforms/Fuse/Passes.h.inc"
+} // namespace ptlc::fuse
+
+using namespace mlir;
+using namespace ptlc;
+
+namespace {
+struct ChunkRows : fuse::impl::ChunkRowsBase<ChunkRows> {
+  using ChunkRowsBase::ChunkRowsBase;
+
+  void runOnOperation() override {
+    getOperation().walk([&](func::FuncOp function) {
+      SmallVector<Block *> blocks;
+      function.walk([&](Block *block) {
+        if (!isa<rt::KernelOp, rt::ChunksOp>(block->getParentOp()))
+          blocks.push_back(block);
+      });
+      for (Block *block : blocks)
+        chunkBlock(*block);
+    });
+  }
+
+private:
+  void chunkBlock(Block &block) {
+    // A group that was built erased its values; so they are looked for again.
+    DenseSet<Value> seen;
+    while (Value largest = findLargest(block, seen)) {
+      seen.insert(largest);
+      std::optional<fuse::ChunkGroup> group = fuse::ChunkGroup::create(largest);
+      int64_t pieces = group ? piecesFor(*group) : 1;
+      if (pieces > 1)
+        group->build(pieces);
+    }
+  }
+
+  Value findLargest(Block &block, const DenseSet<Value> &seen) const {
+    Value largest;
+    for (rt::KernelOp kernel : block.getOps<rt::KernelOp>())
+      for (Value result : kernel.getOutputs()) {
+        int64_t bytes = fuse::bytesOf(result.getType());
+        if (bytes > threshold && !seen.contains(result) &&
+            (!largest || bytes > fuse::bytesOf(largest.getType())))
+          largest = result;
+      }
+    return largest;
+  }
+
+  /// The fewest equal pieces that are small enough, or as many as have enough rows.
+  int64_t piecesFor(const fuse::ChunkGroup &group) const {
+    int64_t best = 1;
+    for (int64_t pieces = 2; pieces <= group.size && group.rows / pieces >= minRows; ++pieces) {
+      if (group.size % pieces)
+        continue;
+      best = pieces;
+      if (group.bytes / pieces <= threshold)
+        break;
+    }
+    return best;
+  }
+};
+} // namespace
