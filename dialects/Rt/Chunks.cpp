@@ -49,8 +49,8 @@ void rt::ChunksOp::print(OpAsmPrinter &printer) {
 
 LogicalResult rt::ChunksOp::verifyRegions() {
   int64_t pieces = getPieces();
-  if (pieces < 2) // C1
-    return emitOpError() << "needs at least two pieces, found " << pieces;
+  if (pieces < 1) // C1
+    return emitOpError() << "needs at least one piece, found " << pieces;
   Block &block = getBody().front();
   if (block.getNumArguments() != 1 || !block.getArgument(0).getType().isIndex()) // C2
     return emitOpError("the body needs one argument of type index");

@@ -54,7 +54,7 @@ def Rt_ChunksOp : Op<Rt_Dialect, "chunks", [RecursiveMemoryEffects, SingleBlock]
     any other is the sum, k ascending.
     Made by: Fuse.
 
-    * (C1) `pieces` is at least 2.
+    * (C1) `pieces` is at least 1.
     * (C2) the body has one argument of type index.
     * (C3) a returned value that has `dim` has 1/pieces of the result's size of it and
       is of the same type otherwise; no dimension before it is larger than 1. All

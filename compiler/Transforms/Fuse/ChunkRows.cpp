@@ -3,7 +3,8 @@
 //
 // The largest values come first, since a group grows through values half as
 // large only: logits of 50,000 classes make a group with their loss and their
-// gradient, not with the whole network.
+// gradient, not with the whole network. Whether there is a loop follows from the
+// size on all ranks, so that a program has the same operations on any number.
 //===----------------------------------------------------------------------===//
 #include "compiler/Analysis/Kernel/Outline.h"
 #include "compiler/Transforms/Fuse/ChunkGroup.h"
@@ -24,6 +25,9 @@ struct ChunkRows : fuse::impl::ChunkRowsBase<ChunkRows> {
   using ChunkRowsBase::ChunkRowsBase;
 
   void runOnOperation() override {
+    if (spmd::MeshOp mesh = spmd::findMesh(getOperation()))
+      for (spmd::AxisAttr axis : mesh.getAxisRange())
+        ranks *= axis.getSize();
     getOperation().walk([&](func::FuncOp function) {
       SmallVector<Block *> blocks;
       function.walk([&](Block *block) {
@@ -36,15 +40,16 @@ struct ChunkRows : fuse::impl::ChunkRowsBase<ChunkRows> {
   }
 
 private:
+  int64_t ranks = 1;
+
   void chunkBlock(Block &block) {
     // A group that was built erased its values; so they are looked for again.
     DenseSet<Value> seen;
     while (Value largest = findLargest(block, seen)) {
       seen.insert(largest);
       std::optional<fuse::ChunkGroup> group = fuse::ChunkGroup::create(largest);
-      int64_t pieces = group ? piecesFor(*group) : 1;
-      if (pieces > 1)
-        group->build(pieces);
+      if (group)
+        group->build(piecesFor(*group));
     }
   }
 
@@ -53,7 +58,7 @@ private:
     for (rt::KernelOp kernel : block.getOps<rt::KernelOp>())
       for (Value result : kernel.getOutputs()) {
         int64_t bytes = fuse::bytesOf(result.getType());
-        if (bytes > threshold && !seen.contains(result) &&
+        if (bytes * ranks > threshold && !seen.contains(result) &&
             (!largest || bytes > fuse::bytesOf(largest.getType())))
           largest = result;
       }
@@ -63,6 +68,8 @@ private:
   /// The fewest equal pieces that are small enough, or as many as have enough rows.
   int64_t piecesFor(const fuse::ChunkGroup &group) const {
     int64_t best = 1;
+    if (group.bytes <= threshold)
+      return best;
     for (int64_t pieces = 2; pieces <= group.size && group.rows / pieces >= minRows; ++pieces) {
       if (group.size % pieces)
         continue;

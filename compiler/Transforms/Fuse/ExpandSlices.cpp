@@ -17,7 +17,8 @@ using namespace ptlc;
 /// the last valid one, so that nothing outside of the value is read.
 static Value keptIndices(ptl::Emitter &e, spmd::SliceOp op, StringAttr dim) {
   int64_t whole = ptl::getDimSize(op.getX(), dim);
-  auto cut = spmd::CutAttr::get(op.getContext(), dim, whole, op.getAxes().getNames(), 1);
+  auto cut = spmd::CutAttr::get(op.getContext(), dim, whole, op.getAxes().getNames(), /*micro=*/1,
+                                /*chunks=*/1);
   auto index = ptl::IotaOp::create(e.builder, e.loc, dim, ptl::getDimSize(op.getResult(), dim));
   index.setCutAttr(spmd::CutsAttr::get(op.getContext(), cut));
   Value last = e.constant(index.getType(), static_cast<double>(whole - 1));

@@ -59,10 +59,11 @@ def FuseRows : Pass<"fuse-rows", "::mlir::ModuleOp"> {
 def ChunkRows : Pass<"fuse-chunk-rows", "::mlir::ModuleOp"> {
   let summary = "Makes large values between kernels a piece at a time";
   let description = [{
-    The kernels that make and read a value larger than `threshold` bytes run in a loop
-    over pieces of its outermost dimension, if all that leaves the loop is smaller:
-    logits, their loss and their gradient never exist for the whole batch. A piece has
-    at least `min-rows` rows, since products read their weights once per piece.
+    The kernels that make and read a value of more than `threshold` bytes, on all ranks
+    together, run in a loop over pieces of its outermost dimension: logits, their loss
+    and their gradient never exist for the whole batch. A piece has at most `threshold`
+    bytes, but at least `min-rows` rows, since products read their weights once per
+    piece; so few rows may make one piece.
 
     Before:  %l = rt.kernel matmul(%x, %w) ...
              %s, %d = rt.kernel rows(%l) ...

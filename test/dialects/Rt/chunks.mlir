@@ -19,8 +19,8 @@ func.func @chunks(%x: tensor<4x3xf32, #be>) -> (tensor<4x3xf32, #be>, tensor<2x3
 // -----
 
 func.func @chunks_c1() {
-  // expected-error @below {{needs at least two pieces, found 1}}
-  rt.chunks 1 along batch (%k) {
+  // expected-error @below {{needs at least one piece, found 0}}
+  rt.chunks 0 along batch (%k) {
     rt.return
   }
   return
