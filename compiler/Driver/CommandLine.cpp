@@ -129,14 +129,14 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
   Texts texts;
   addCompileOptions(app, options, texts);
 
-  CLI::App *check = app.add_subcommand("check", "Check a file and all of its plans");
-  check->add_option("file", options.input, "The .ptl file")->required();
+  std::vector<std::string> files;
+  CLI::App *check = app.add_subcommand("check", "Check files and all of their plans");
+  check->add_option("files", files, "The .ptl files")->required();
   check->add_option("-D,--define", texts.defines, "Replace a dim or const")->take_all();
   check->add_flag("--verify-diagnostics", options.verifyDiagnostics,
                   "Compare the messages with the file's 'expected-error' comments");
 
   CLI::App *format = app.add_subcommand("fmt", "Print a file in the one canonical style");
-  std::vector<std::string> files;
   bool inPlace = false, checkOnly = false;
   format->add_option("files", files, "The .ptl files")->required();
   format->add_flag("-i", inPlace, "Rewrite the files");
@@ -160,13 +160,13 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
   }
   if (format->parsed())
     return runFormat(files, inPlace, checkOnly);
-  if (options.input.empty()) {
+  if (options.input.empty() && !check->parsed()) {
     usage("no input file; see 'ptlc --help'");
     return kUsage;
   }
   if (!parseTexts(texts, options))
     return kUsage;
   if (check->parsed())
-    return runCheck(options);
+    return runCheck(files, options);
   return run->parsed() ? runProgram(options, arguments) : runCompile(options);
 }

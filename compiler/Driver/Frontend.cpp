@@ -58,13 +58,22 @@ bool Frontend::finish(llvm::raw_ostream &errors) {
   return !diagnostics.hasErrors();
 }
 
-int ptlc::runCheck(const CompileOptions &options) {
+static bool checkOne(const CompileOptions &options) {
   Frontend frontend(options);
   std::optional<sema::Program> program = frontend.analyze();
   if (program && program->trains)
     for (const sema::PlanSpec &plan : program->plans)
       sema::checkMicrobatches(*program, plan, frontend.diagnostics);
-  return frontend.finish(llvm::errs()) ? kSuccess : kFailure;
+  return frontend.finish(llvm::errs());
+}
+
+int ptlc::runCheck(const std::vector<std::string> &files, CompileOptions options) {
+  bool good = true;
+  for (const std::string &file : files) {
+    options.input = file;
+    good &= checkOne(options);
+  }
+  return good ? kSuccess : kFailure;
 }
 
 /// Formats one file; returns false after a message when it can't be read, parsed or written.

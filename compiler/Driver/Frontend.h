@@ -33,8 +33,8 @@ public:
   lang::FileId file;
 };
 
-/// Runs `ptlc check`: analyzes the file and all its plans.
-int runCheck(const CompileOptions &options);
+/// Runs `ptlc check`: analyzes each file and all its plans, with the definitions of `options`.
+int runCheck(const std::vector<std::string> &files, CompileOptions options);
 
 /// Runs `ptlc fmt`: prints the file, or with `inPlace` rewrites it (only if it parses), or with
 /// `checkOnly` fails when it isn't formatted.

@@ -31,57 +31,64 @@ from golden import read_safetensors  # noqa: E402
 from runner import Finding, call, damage  # noqa: E402
 
 
-class Refusal(Exception):
-    """The message with which a program was refused that should be right."""
+def write(work, seeds, generate):
+    """Writes a program per seed; returns the files' names."""
+    for seed in seeds:
+        (work / f"{seed}.ptl").write_text(generate(seed))
+    return [f"{seed}.ptl" for seed in seeds]
 
 
-def accept(work, *command):
-    """Runs ptlc on a program that should be right."""
+def refusals(work, *command):
+    """Runs ptlc on programs that should be right; returns the message of each that was refused, by seed."""
     status, output = call(work, *command, status=(0, 1))
-    if status:
-        message = re.search(r"error: (.*)", output)
-        if not message:
-            raise Finding(f"fails without an error message:\n{output}")
-        raise Refusal(message[1])
-    return output
+    messages = {int(seed): message for seed, message in re.findall(r"\b(\d+)\.ptl:\d+:\d+: error: (.*)", output)}
+    if status and not messages:
+        raise Finding(f"fails without an error at a place:\n{output}")
+    return messages
 
 
-def try_check(work, seed):
-    """Formatting must keep the program, and formatting again must change nothing."""
-    (work / "m.ptl").write_text(grammar.generate(seed))
-    accept(work, "ptlc", "check", "m.ptl")
-    _, once = call(work, "ptlc", "fmt", "m.ptl")
-    (work / "once.ptl").write_text(once)
-    _, twice = call(work, "ptlc", "fmt", "once.ptl")
-    if once != twice:
-        raise Finding("formatting what 'ptlc fmt' printed changes it")
-    call(work, "ptlc", "check", "once.ptl")
+def try_check(work, seeds):
+    """Formatting must keep the programs, and formatting again must change nothing."""
+    files = write(work, seeds, grammar.generate)
+    refused = refusals(work, "ptlc", "check", *files)
+    files = [f"{seed}.ptl" for seed in seeds if seed not in refused]
+    if files:
+        call(work, "ptlc", "fmt", "-i", *files)
+        call(work, "ptlc", "fmt", "--check", *files)
+        call(work, "ptlc", "check", *files)
+    return refused
 
 
-def try_damage(work, seed):
+def damaged(seed):
     rng = random.Random(seed)
     corpus = sorted((HERE.parent.parent / "examples").glob("*/model.ptl")) + sorted((HERE.parent / "execute/Inputs").glob("*.ptl"))
     source = rng.choice(("corpus", "grammar", "values"))
-    text = rng.choice(corpus).read_text() if source == "corpus" else (grammar if source == "grammar" else values).generate(seed)
-    (work / "m.ptl").write_text(damage(text, rng))
-    status, output = call(work, "ptlc", "check", "m.ptl", status=(0, 1))
-    if status and not re.search(r"\.ptl:\d+:\d+: error: ", output):
-        raise Finding(f"refused without an error at a place:\n{output}")
+    return damage(rng.choice(corpus).read_text() if source == "corpus" else (grammar if source == "grammar" else values).generate(seed), rng)
+
+
+def try_damage(work, seeds):
+    """Those without a message must be right."""
+    files = write(work, seeds, damaged)
+    refused = refusals(work, "ptlc", "check", *files)
+    accepted = [f"{seed}.ptl" for seed in seeds if seed not in refused]
+    if accepted:
+        call(work, "ptlc", "check", *accepted)
+    return {}
 
 
 def compile_object(work, seed, *options):
     level = (0, 0, 0, 1, 2, 3)[seed % 6]  # what LLVM does is most of the time and least of the interest
-    accept(work, "ptlc", "m.ptl", *options, f"-O{level}", "--emit=obj", "-o", "m.o")
+    return refusals(work, "ptlc", f"{seed}.ptl", *options, f"-O{level}", "--emit=obj", "-o", "m.o")
 
 
-def try_objects(work, seed):
-    (work / "m.ptl").write_text(grammar.generate(seed))
-    compile_object(work, seed)
+def try_objects(work, seeds):
+    write(work, seeds, grammar.generate)
+    return compile_object(work, seeds[0])
 
 
-def try_values(work, seed):
-    (work / "m.ptl").write_text(values.generate(seed))
-    compile_object(work, seed, "--plan", "p")
+def try_values(work, seeds):
+    write(work, seeds, values.generate)
+    return compile_object(work, seeds[0], "--plan", "p")
 
 
 def write_data(work, program, seed):
@@ -96,15 +103,18 @@ def write_data(work, program, seed):
         numpy.save(work / f"{name}.npy", numbers)
 
 
-def try_execute(work, seed):
+def try_execute(work, seeds):
+    seed = seeds[0]
     ranks = random.Random(seed).choice((1, 2, 3, 4))
     program = values.generate(seed, plan=f"dp = {ranks}")
-    (work / "m.ptl").write_text(program)
+    (work / f"{seed}.ptl").write_text(program)
     write_data(work, program, seed)
-    accept(work, "ptlc", "m.ptl", "--plan", "p", "--emit=train", "-o", "train.mlir")
+    refused = refusals(work, "ptlc", f"{seed}.ptl", "--plan", "p", "-o", "m")
+    if refused:
+        return refused
+    call(work, "ptlc", f"{seed}.ptl", "--plan", "p", "--emit=train", "-o", "train.mlir")
     data = [f"--data={path.stem}={path.name}" for path in sorted(work.glob("*.npy"))]
     call(work, "ptl-run", "train.mlir", "--f64", "--steps=2", *data, "--save-results=expected.safetensors")
-    accept(work, "ptlc", "m.ptl", "--plan", "p", "-o", "m")
     call(work, "./m", "--quiet", "--log", "log.jsonl", "--save", "found.safetensors")
     losses = [line["loss"] for line in map(json.loads, (work / "log.jsonl").read_text().splitlines()) if "loss" in line]
     if len(losses) != 2 or not numpy.isfinite(losses).all():
@@ -114,41 +124,43 @@ def try_execute(work, seed):
         error = numpy.abs(found[name] - expected[name]).max()
         if not error <= 2e-4 * max(1.0, numpy.abs(expected[name]).max()):
             raise Finding(f"weight '{name}' on {ranks} ranks: off by {error}\nexpected {expected[name]}\nfound {found[name]}")
+    return {}
 
 
-KINDS = {"check": try_check, "damage": try_damage, "objects": try_objects, "values": try_values, "execute": try_execute}
+# By kind: what tries programs, and how many at once.
+KINDS = {"check": (try_check, 50), "damage": (try_damage, 50), "objects": (try_objects, 1), "values": (try_values, 1), "execute": (try_execute, 1)}
 
 
-def try_one(root, kind, seed):
-    """Returns what came of it and more about that; a finding stays on disk."""
-    work = root / f"{kind}-{seed}"
+def try_some(root, kind, seeds):
+    """Returns findings, which stay on disk, and the messages of refused programs, by seed. Halves find the one that is to blame."""
+    work = root / f"{kind}-{seeds[0]}"
     work.mkdir(parents=True)
     try:
-        KINDS[kind](work, seed)
+        refused = KINDS[kind][0](work, seeds)
     except Finding as finding:
-        (work / "finding.txt").write_text(str(finding))
-        return "finding", f"{work}: {str(finding)[:1500]}"
-    except Refusal as refusal:
+        if len(seeds) == 1:
+            (work / "finding.txt").write_text(str(finding))
+            return {seeds[0]: f"{work}: {str(finding)[:1500]}"}, {}
         shutil.rmtree(work)
-        return "refused", (re.sub(r"'[^']*'|\[[^\]]*\]|\d+", "…", str(refusal)), f"{kind} {seed}: {refusal}")
+        half = len(seeds) // 2
+        (bad, refused), (more, others) = try_some(root, kind, seeds[:half]), try_some(root, kind, seeds[half:])
+        return bad | more, refused | others
     shutil.rmtree(work)
-    return "good", ""
+    return {}, refused
 
 
-def report(kind, results):
+def report(kind, count, findings, refused):
     """Prints what came of all programs of a kind; returns whether that is in order."""
-    count = collections.Counter(outcome for outcome, _ in results)
-    for text in (detail for outcome, detail in results if outcome == "finding"):
+    for text in findings.values():
         print(text)
-    refusals = collections.defaultdict(list)
-    for outcome, detail in results:
-        if outcome == "refused":
-            refusals[detail[0]].append(detail[1])
-    for examples in sorted(refusals.values(), key=len, reverse=True)[:20]:
-        print(f"refused {len(examples)}x, such as {examples[0]}")
-    print(f"{kind}: {len(results)} programs, {count['good']} good, {count['refused']} refused, {count['finding']} findings", flush=True)
+    examples = collections.defaultdict(list)
+    for seed, message in refused.items():
+        examples[re.sub(r"'[^']*'|\[[^\]]*\]|\d+", "…", message)].append(f"{kind} {seed}: {message}")
+    for texts in sorted(examples.values(), key=len, reverse=True)[:20]:
+        print(f"refused {len(texts)}x, such as {texts[0]}")
+    print(f"{kind}: {count} programs, {len(refused)} refused, {len(findings)} findings", flush=True)
     # Generators are held to be right nearly always, or else little would be tested.
-    return not count["finding"] and count["refused"] <= 0.02 * len(results)
+    return not findings and len(refused) <= 0.02 * count
 
 
 def main():
@@ -164,11 +176,15 @@ def main():
     root = options.workdir.resolve()
     good = True
     for kind in KINDS:
-        seeds = range(options.seed, options.seed + getattr(options, kind))
+        seeds, size = range(options.seed, options.seed + getattr(options, kind)), KINDS[kind][1]
+        groups = [seeds[start:start + size] for start in range(0, len(seeds), size)]
+        findings, refused = {}, {}
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            results = list(pool.map(lambda seed, kind=kind: try_one(root, kind, seed), seeds))
-        if results:
-            good &= report(kind, results)
+            for bad, messages in pool.map(lambda some, kind=kind: try_some(root, kind, some), groups):
+                findings |= bad
+                refused |= messages
+        if seeds:
+            good &= report(kind, len(seeds), findings, refused)
     return 0 if good else 1
 
 
