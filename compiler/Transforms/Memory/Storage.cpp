@@ -109,7 +109,9 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
   if (isa<ptl::ReshapeOp, ptl::StopGradientOp>(op)) {
     join(ids.lookup(op->getResult(0)), ids.lookup(op->getOperand(0)));
   } else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op)) {
-    if (kernel::outermostDim(piece.getX().getType()) != piece.getDimAttr())
+    // Dimensions of one element may stand in front, also that of the pieces itself.
+    if (ptl::getDimSize(piece.getX(), piece.getDim()) > 1 &&
+        kernel::outermostDim(piece.getX().getType()) != piece.getDimAttr())
       return op->emitOpError("needs '")
              << piece.getDim() << "' as the first dimension of the field";
     if (ptl::getDimSize(piece.getX(), piece.getDim()) !=
