@@ -47,6 +47,7 @@ private:
   // ImportShapes.cpp
   mlir::Value buildShape(const sema::Node &node);
   mlir::Value buildReshape(const sema::Node &node);
+  mlir::Value buildGather(const sema::Node &node);
   mlir::Value buildStack(const sema::Node &node);
   mlir::Value buildOneHot(const sema::Node &node);
   mlir::Value buildTopK(const sema::Node &node);

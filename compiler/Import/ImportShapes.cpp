@@ -20,6 +20,19 @@ Value GraphImporter::buildReshape(const sema::Node &node) {
   return ptl::ReshapeOp::create(builder, loc, operand(node, 0), arrows, sizes);
 }
 
+/// Indices along the dimension that they index put its elements into another order: the table's is
+/// another dimension.
+Value GraphImporter::buildGather(const sema::Node &node) {
+  Value table = operand(node, 0), ids = operand(node, 1);
+  StringAttr dim = nameOf(std::get<sema::DimsAttrs>(node.attrs).dims[0]);
+  if (ptl::hasDim(ids, dim)) {
+    StringAttr other = builder.getStringAttr(dim.getValue() + ".table");
+    table = ptl::ReshapeOp::create(builder, loc, table, dim, other);
+    dim = other;
+  }
+  return ptl::GatherOp::create(builder, loc, table, ids, dim);
+}
+
 /// Each operand gets a dimension of size 1, and these are joined.
 Value GraphImporter::buildStack(const sema::Node &node) {
   sema::DimId dim = std::get<sema::DimsAttrs>(node.attrs).dims[0];
@@ -63,8 +76,7 @@ Value GraphImporter::buildShape(const sema::Node &node) {
     return ptl::GatherOp::create(builder, loc, operand(node, 0), index, nameOf(attrs.dim));
   }
   case sema::Op::Gather:
-    return ptl::GatherOp::create(builder, loc, operand(node, 0), operand(node, 1),
-                                 nameOf(std::get<sema::DimsAttrs>(node.attrs).dims[0]));
+    return buildGather(node);
   case sema::Op::Reshape:
     return buildReshape(node);
   case sema::Op::Reorder:

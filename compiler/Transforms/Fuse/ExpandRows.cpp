@@ -18,7 +18,7 @@ struct ExpandRows : fuse::impl::ExpandRowsBase<ExpandRows> {
   void runOnOperation() override {
     getOperation().walk([&](func::FuncOp function) {
       fuse::expandUnsupported(function);
-      fuse::expandSlices(function);
+      fuse::expandLocal(function);
       // Expansions may hold composites; a new walk finds them.
       for (bool changed = true; std::exchange(changed, false);)
         function.walk([&](ExpandInterface composite) {

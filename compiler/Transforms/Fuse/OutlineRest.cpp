@@ -5,6 +5,7 @@
 
 #include "compiler/Analysis/Kernel/Outline.h"
 #include "compiler/Transforms/Fuse/RowShape.h"
+#include "dialects/Spmd/Spmd.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -59,13 +60,44 @@ static void fixOrder(ptl::DotOp op) {
   op.erase();
 }
 
+namespace {
+/// Remembers the indices that an expansion makes.
+struct IndexListener : OpBuilder::Listener {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (auto index = dyn_cast<ptl::IotaOp>(op))
+      indices.push_back(index);
+  }
+  SmallVector<ptl::IotaOp> indices;
+};
+} // namespace
+
+/// Padding gets the first place: it may be anything, but what comes out must be a number, since
+/// gradients multiply it by 0.
+static void numberPadding(ptl::IotaOp index) {
+  if (!index.getCut())
+    return;
+  OpBuilder builder(index->getContext());
+  builder.setInsertionPointAfter(index);
+  auto valid = spmd::MaskOp::create(
+      builder, index.getLoc(), index.getType(), index.getResult(), builder.getF64FloatAttr(0),
+      cast<spmd::CutsAttr>(*index.getCut()), FlatSymbolRefAttr::get(index.getContext(), "mesh"));
+  index.getResult().replaceAllUsesExcept(valid.getResult(), valid);
+}
+
+static void expandAttention(Operation *op) {
+  IndexListener listener;
+  OpBuilder builder(op);
+  builder.setListener(&listener);
+  op->replaceAllUsesWith(ValueRange(cast<ExpandInterface>(op).expand(builder)));
+  op->erase();
+  for (ptl::IotaOp index : listener.indices)
+    numberPadding(index);
+}
+
 void fuse::expandUnsupported(Operation *function) {
   function->walk([](Operation *op) {
-    if (!isa<ptl::AttentionOp, ptl::AttentionGradOp>(op) || isRuntimeAttention(op))
-      return;
-    OpBuilder builder(op);
-    op->replaceAllUsesWith(ValueRange(cast<ExpandInterface>(op).expand(builder)));
-    op->erase();
+    if (isa<ptl::AttentionOp, ptl::AttentionGradOp>(op) && !isRuntimeAttention(op))
+      expandAttention(op);
   });
   function->walk([](ptl::DotOp op) { fixOrder(op); });
 }

@@ -13,8 +13,9 @@ namespace ptlc::fuse {
 /// contractions an order of dimensions that a matrix product can use.
 void expandUnsupported(mlir::Operation *function);
 
-/// Replaces each shard that a device keeps of a value (`spmd.slice`) by a lookup.
-void expandSlices(mlir::Operation *function);
+/// Says with indices what a device does with its part of a dimension: which shard of a whole value
+/// it keeps (`spmd.slice`), and what `ptl.gather` and `ptl.scatter_add` with a cut leave to others.
+void expandLocal(mlir::Operation *function);
 
 /// Outlines each operation of `block` that isn't in a kernel yet; erases free operations nobody
 /// needs.

@@ -25,7 +25,7 @@ struct OutlineSingle : fuse::impl::OutlineSingleBase<OutlineSingle> {
   void runOnOperation() override {
     getOperation().walk([&](func::FuncOp function) {
       fuse::expandUnsupported(function);
-      fuse::expandSlices(function);
+      fuse::expandLocal(function);
       function.walk([&](Block *block) {
         if (!isa<rt::KernelOp>(block->getParentOp()))
           fuse::outlineRest(*block);

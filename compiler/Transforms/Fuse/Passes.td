@@ -28,7 +28,8 @@ def ExpandRows : Pass<"fuse-expand-rows", "::mlir::ModuleOp"> {
     Softmax, norms, losses and rotary embeddings become the primitives that define
     them, so that one rule groups them with their neighbours, and so that forward
     and backward share what is equal. Attention and optimizers stay. A device's shard
-    of a whole value (`spmd.slice`) becomes a lookup by global index.
+    of a whole value (`spmd.slice`), lookups and sums along a dimension that is cut
+    become arithmetic on indices.
 
     Before:  %1 = ptl.softmax %x over key : ...
     After:   %m = ptl.reduce max %x over [key] : ...
