@@ -3,10 +3,11 @@
 //
 // The global norm sums squares in f32 over blocks of 1024 elements of the
 // segments' concatenation (padding left out), and blocks in f64, in order. In a
-// block, lane l of 16 adds the elements l, l + 16, …, then lanes are added in
-// pairs at distance 8, 4, 2, 1: one fixed order that is also a vector loop, so
-// the bits depend on neither layout nor threads.
+// block, lane l of 16 adds the elements l, l + 16, … with one rounding each, then
+// lanes are added in pairs at distance 8, 4, 2, 1: one fixed order that is also a
+// vector loop, so the bits depend on neither layout nor threads.
 //===----------------------------------------------------------------------===//
+#include "runtime/device/cpu/Kernels.h"
 #include "runtime/exec/RankState.h"
 
 #include <algorithm>
@@ -16,14 +17,9 @@
 namespace ptlrt {
 
 static constexpr int64_t kNormBlock = 1024;
-static constexpr int kLanes = 16;
 
-static float sumSquares(const float *block) {
-  float lanes[kLanes] = {};
-  for (int64_t i = 0; i < kNormBlock; i += kLanes)
-    for (int lane = 0; lane < kLanes; ++lane)
-      lanes[lane] += block[i + lane] * block[i + lane];
-  for (int distance = kLanes / 2; distance > 0; distance /= 2)
+static float addLanes(float (&lanes)[cpu::kSquareSums]) {
+  for (int distance = cpu::kSquareSums / 2; distance > 0; distance /= 2)
     for (int lane = 0; lane < distance; ++lane)
       lanes[lane] += lanes[lane + distance];
   return lanes[0];
@@ -35,9 +31,10 @@ static void normKernel(int64_t begin, int64_t end, void *const *buffers, const i
   const auto *segments = static_cast<const ptlrt_segment *>(buffers[1]);
   auto *sums = static_cast<float *>(buffers[2]);
   int64_t count = scalars[0], segment = 0, position = 0;
+  auto addSquares = cpu::kernelsFor(cpu::bestIsa()).addSquares;
   // `position` is the first element of `segment` in the concatenation.
   for (int64_t block = begin; block < end; ++block) {
-    alignas(64) float values[kNormBlock] = {};
+    float lanes[cpu::kSquareSums] = {};
     int64_t filled = 0;
     while (filled < kNormBlock && segment < count) {
       const ptlrt_segment &s = segments[segment];
@@ -50,11 +47,11 @@ static void normKernel(int64_t begin, int64_t end, void *const *buffers, const i
       int64_t part = std::min(kNormBlock - filled, elements - from);
       forEachPart({s.offset, s.rows, s.cols, s.stride}, 4, from, part,
                   [&](int64_t offset, int64_t n) {
-                    std::memcpy(values + filled, arena + offset, n * 4);
+                    addSquares(reinterpret_cast<const float *>(arena + offset), n, filled, lanes);
                     filled += n;
                   });
     }
-    sums[block] = sumSquares(values);
+    sums[block] = addLanes(lanes);
   }
 }
 

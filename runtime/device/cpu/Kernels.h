@@ -53,6 +53,9 @@ struct AttentionBackward {
 /// How values of several buffers are combined.
 enum class Combine { Sum, Maximum, Minimum };
 
+/// Partial sums of a sum of squares.
+inline constexpr int kSquareSums = 16;
+
 struct Kernels {
   Isa isa;
   /// Floats of scratch that `gemm` needs for any product.
@@ -67,6 +70,8 @@ struct Kernels {
   /// Elements begin .. end-1 of all `count` buffers become their combination, in
   /// the order of the buffers.
   void (*combine)(Combine kind, float *const *buffers, int64_t count, int64_t begin, int64_t end);
+  /// Adds the square of x[i] to sums[(phase + i) % kSquareSums], i ascending, in one rounding each.
+  void (*addSquares)(const float *x, int64_t count, int64_t phase, float *sums);
   /// out[i] = exp(x[i]), for tests of the one used above.
   void (*exponential)(const float *x, float *out, int64_t count);
 };

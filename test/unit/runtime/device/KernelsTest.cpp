@@ -4,6 +4,7 @@
 #include "test/unit/runtime/device/Random.h"
 
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -96,4 +97,23 @@ TEST(Isa, ThisMachineIsSupported) {
   EXPECT_TRUE(checkCpu(error)) << error;
   EXPECT_EQ(kernelsFor(Isa::Avx2).isa, Isa::Avx2);
   EXPECT_EQ(kernelsFor(Isa::Avx512).isa, Isa::Avx512);
+}
+
+TEST(Squares, AddUpInSixteenLanesInOrder) {
+  std::vector<float> x(200);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = 0.37f * static_cast<float>(i % 23) - 3.1f;
+  for (Isa isa : ptlrt::test::usableIsas())
+    for (int64_t count : {0, 1, 5, 16, 31, 33, 200})
+      for (int64_t phase : {0, 1, 15, 16, 35}) {
+        float expected[kSquareSums], sums[kSquareSums];
+        for (int lane = 0; lane < kSquareSums; ++lane)
+          expected[lane] = sums[lane] = static_cast<float>(lane);
+        for (int64_t i = 0; i < count; ++i) {
+          float &sum = expected[(phase + i) % kSquareSums];
+          sum = std::fma(x[static_cast<size_t>(i)], x[static_cast<size_t>(i)], sum);
+        }
+        kernelsFor(isa).addSquares(x.data(), count, phase, sums);
+        EXPECT_EQ(std::memcmp(sums, expected, sizeof(sums)), 0) << count << " from " << phase;
+      }
 }
