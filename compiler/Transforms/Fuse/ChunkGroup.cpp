@@ -21,7 +21,7 @@ int64_t fuse::bytesOf(Type tensor) {
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
-std::optional<ChunkGroup> ChunkGroup::create(Value large) {
+std::optional<ChunkGroup> ChunkGroup::create(Value large, DenseSet<Value> &hopeless) {
   ChunkGroup group;
   group.dim = kernel::outermostDim(large.getType());
   if (!group.dim)
@@ -31,43 +31,64 @@ std::optional<ChunkGroup> ChunkGroup::create(Value large) {
   group.bytes = bytesOf(type);
   for (int64_t extent : type.getShape().drop_back())
     group.rows *= extent;
-  if (!group.grow(large) || !group.findUsersBetween())
+  if (!group.grow(large) || group.readsSums()) {
+    // A group around a smaller one of these would hold them all.
+    hopeless.insert(group.values.begin(), group.values.end());
     return std::nullopt;
-  for (Operation *op : group.kernels)
-    if (!group.fits(cast<rt::KernelOp>(op)))
-      return std::nullopt;
-  return group;
+  }
+  if (group.findUsersBetween())
+    return group;
+  // An equally large one has the same group; that of a smaller one may hold what lies between, too.
+  for (Value value : group.values)
+    if (bytesOf(value.getType()) == group.bytes)
+      hopeless.insert(value);
+  return std::nullopt;
 }
 
-/// Adds the maker and the readers of a large value; false if one of them is no kernel.
+/// Adds a kernel and the large values around it; false if it can't run piece by piece.
+bool ChunkGroup::addKernel(Operation *op) {
+  if (!kernels.insert(op))
+    return true;
+  for (ValueRange list : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+    for (Value value : list)
+      if (bytesOf(value.getType()) >= bytes / 2 && kernel::outermostDim(value.getType()) == dim)
+        values.insert(value);
+  return fits(cast<rt::KernelOp>(op));
+}
+
+/// Adds the maker and the readers of a large value; false if one of them is no kernel that can run
+/// piece by piece.
 bool ChunkGroup::addLarge(Value value) {
   auto maker = value.getDefiningOp<rt::KernelOp>();
   if (!maker)
     return true; // made outside: its pieces are read in place
-  kernels.insert(maker);
-  for (Operation *user : value.getUsers()) {
-    if (!isa<rt::KernelOp>(user) || user->getBlock() != maker->getBlock())
+  if (!addKernel(maker))
+    return false;
+  for (Operation *user : value.getUsers())
+    if (!isa<rt::KernelOp>(user) || user->getBlock() != maker->getBlock() || !addKernel(user))
       return false;
-    kernels.insert(user);
-  }
   return true;
 }
 
+/// Follows large values from `large` on, until there is no more to add or something doesn't fit.
 bool ChunkGroup::grow(Value large) {
   values.insert(large);
-  for (size_t i = 0; i < values.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i)
     if (!addLarge(values[i]))
       return false;
-    for (Operation *op : kernels)
-      for (ValueRange list : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
-        for (Value value : list)
-          if (bytesOf(value.getType()) >= bytes / 2 && kernel::outermostDim(value.getType()) == dim)
-            values.insert(value);
-  }
   SmallVector<Operation *> sorted(kernels.begin(), kernels.end());
   llvm::sort(sorted, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   kernels = llvm::SetVector<Operation *>(sorted.begin(), sorted.end());
   return true;
+}
+
+/// True if a kernel reads what another one of the group adds up over the pieces.
+bool ChunkGroup::readsSums() const {
+  return llvm::any_of(kernels, [&](Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return kernels.contains(operand.getDefiningOp()) && !ptl::hasDim(operand, dim);
+    });
+  });
 }
 
 /// Finds what must move behind the loop; false if something outside of it lies on a path through
@@ -126,11 +147,9 @@ bool ChunkGroup::fits(rt::KernelOp kernel) const {
   for (Operation &op : kernel.getBody().front().without_terminator())
     if (!treatsAlike(&op, dim))
       return false;
-  for (Value operand : kernel.getInputs()) {
-    bool isSum = kernels.contains(operand.getDefiningOp()) && !ptl::hasDim(operand, dim);
-    if (isSum || !canCut(operand.getType()))
+  for (Value operand : kernel.getInputs())
+    if (!canCut(operand.getType()))
       return false;
-  }
   for (auto [number, result] : llvm::enumerate(kernel.getOutputs())) {
     Type element = ptl::elementType(result);
     if (!canCut(result.getType()))

@@ -17,8 +17,12 @@ int64_t bytesOf(mlir::Type tensor);
 class ChunkGroup {
 public:
   /// The group around `large`, a kernel's result; none if it can't run piece by piece along the
-  /// value's outermost dimension.
-  static std::optional<ChunkGroup> create(mlir::Value large);
+  /// value's outermost dimension. Values whose groups would hold this one, if they aren't larger,
+  /// go to `hopeless` then.
+  static std::optional<ChunkGroup> create(mlir::Value large, llvm::DenseSet<mlir::Value> &hopeless);
+
+  /// The kernels that build() replaces.
+  llvm::ArrayRef<mlir::Operation *> getKernels() const { return kernels.getArrayRef(); }
 
   /// Replaces the kernels by a loop over `pieces` pieces; the size of `dim` must be a multiple.
   rt::ChunksOp build(int64_t pieces);
@@ -31,6 +35,8 @@ public:
 private:
   bool grow(mlir::Value large);
   bool addLarge(mlir::Value value);
+  bool addKernel(mlir::Operation *op);
+  bool readsSums() const;
   bool findUsersBetween();
   bool canCut(mlir::Type type) const;
   bool fits(rt::KernelOp kernel) const;

@@ -43,26 +43,30 @@ private:
   int64_t ranks = 1;
 
   void chunkBlock(Block &block) {
-    // A group that was built erased its values; so they are looked for again.
-    DenseSet<Value> seen;
-    while (Value largest = findLargest(block, seen)) {
-      seen.insert(largest);
-      std::optional<fuse::ChunkGroup> group = fuse::ChunkGroup::create(largest);
-      if (group)
-        group->build(piecesFor(*group));
+    DenseSet<Value> done; // in a loop, or known to fit in none
+    for (Value large : findLarge(block)) {
+      if (done.contains(large))
+        continue;
+      std::optional<fuse::ChunkGroup> group = fuse::ChunkGroup::create(large, done);
+      if (!group)
+        continue;
+      for (Operation *kernel : group->getKernels())
+        done.insert(kernel->result_begin(), kernel->result_end());
+      group->build(piecesFor(*group));
     }
   }
 
-  Value findLargest(Block &block, const DenseSet<Value> &seen) const {
-    Value largest;
+  /// The large results of kernels, largest first.
+  SmallVector<Value> findLarge(Block &block) const {
+    SmallVector<Value> large;
     for (rt::KernelOp kernel : block.getOps<rt::KernelOp>())
-      for (Value result : kernel.getOutputs()) {
-        int64_t bytes = fuse::bytesOf(result.getType());
-        if (bytes * ranks > threshold && !seen.contains(result) &&
-            (!largest || bytes > fuse::bytesOf(largest.getType())))
-          largest = result;
-      }
-    return largest;
+      for (Value result : kernel.getOutputs())
+        if (fuse::bytesOf(result.getType()) * ranks > threshold)
+          large.push_back(result);
+    llvm::stable_sort(large, [](Value a, Value b) {
+      return fuse::bytesOf(a.getType()) > fuse::bytesOf(b.getType());
+    });
+    return large;
   }
 
   /// The fewest equal pieces that are small enough, or as many as have enough rows.
