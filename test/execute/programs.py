@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains whole programs on weights and data made from their names, and holds every number against another way to get it.
 
-Usage: programs.py WORKDIR NAME... [--mesh dp=2] [--check loss reference gradients] [--directions N]
+Usage: programs.py WORKDIR NAME... [--mesh dp=2] [--check loss reference gradients passes] [--directions N]
 NAME is an entry of Inputs/programs.json, which holds its sizes and the first loss by an evaluator of the language in numpy
 that knows nothing of the compiler, or the recorded run `golden/NAME`. The checks:
   loss        three steps of the executable, on one rank and on the mesh: the first loss is the one on record, the others
@@ -9,12 +9,14 @@ that knows nothing of the compiler, or the recorded run `golden/NAME`. The check
   reference   the executable's first step against the interpreter's: loss, gradient norm, gradients, weights
   gradients   the training step's gradients against slopes of the loss, in double precision, N directions per weight; of a
               recorded run's model in smaller sizes
+  passes      the program before and after each pass on the mesh, in double precision (check_each.py)
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -163,8 +165,16 @@ def check_gradients(check, program, options):
         sys.exit(f"expected {options.directions} right directions for each weight")
 
 
+def check_passes(_, program, options):
+    source, _ = program.slope_source()
+    dumps = program.work / f"passes-{options.mesh}"
+    shutil.rmtree(dumps, ignore_errors=True)
+    program.call("ptlc", *source, "--mesh", options.mesh, "--emit=memory", f"--dump-passes={dumps}", "-o", "memory.mlir")
+    program.call(sys.executable, HERE / "check_each.py", dumps, "--directions", 0)
+
+
 def main():
-    checks = {"loss": check_loss, "reference": check_reference, "gradients": check_gradients}
+    checks = {"loss": check_loss, "reference": check_reference, "gradients": check_gradients, "passes": check_passes}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("workdir", type=pathlib.Path)
     parser.add_argument("names", nargs="+")
