@@ -17,6 +17,8 @@
 set(PTLC_ORDERS
     "PtlcDiag PtlcAST PtlcParse PtlcSema PtlcFormat PtlcLang"
     "PtlcInterfaces PtlcDialectPtl PtlcDialectSpmd PtlcDialectPipe PtlcDialectRt"
+    "PtlcConversionKernelScalars PtlcConversionKernelToLoops"
+    "PtlcConversionKernelScalars PtlcConversionKernelToGpu"
     "PtlcCodegen PtlcCodegenCPU"
     "PtlcCodegen PtlcCodegenCUDA"
     "PtlcPipelines PtlcDriver")

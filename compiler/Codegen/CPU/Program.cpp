@@ -9,6 +9,7 @@
 #include "compiler/Codegen/CPU/StageCode.h"
 #include "compiler/Codegen/CPU/Target.h"
 #include "compiler/Codegen/Metadata.h"
+#include "compiler/Conversion/KernelToLoops/KernelToLoops.h"
 #include "compiler/Support/Location.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Linker/Linker.h"
@@ -125,7 +126,12 @@ std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context,
   codegen::Schedule schedule = codegen::buildSchedule(source);
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(source.getLoc());
   codegen::Places places(source);
-  RowKernels rowKernels(*kernels, places);
+  RowKernels rowKernels(places, [&](llvm::StringRef name, const kernel::Graph &graph,
+                                    const kernel::RowPlan &plan, const kernel::Binding &binding,
+                                    Location loc) {
+    kernel::emitRowKernel(*kernels, name, graph, plan, binding, loc);
+    return success();
+  });
   StageCode stages(source, *module, rowKernels, places, options.debugInfo);
   llvm::SmallVector<llvm::Function *> functions;
   for (auto [number, stage] : llvm::enumerate(schedule.functions)) {

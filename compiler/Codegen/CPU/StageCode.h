@@ -12,13 +12,16 @@
 #define PTLC_COMPILER_CODEGEN_CPU_STAGECODE_H
 
 #include "compiler/Codegen/CPU/Library.h"
-#include "compiler/Codegen/CPU/RowKernels.h"
+#include "compiler/Codegen/RowKernels.h"
 #include "compiler/Codegen/Schedule.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
 namespace ptlc::cpu {
+
+using codegen::KernelCall;
+using codegen::RowKernels;
 
 class StageCode {
 public:

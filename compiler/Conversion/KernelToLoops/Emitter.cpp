@@ -9,34 +9,15 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Conversion/KernelToLoops/Emitter.h"
 
-#include "compiler/Conversion/KernelToLoops/Arithmetic.h"
+#include "compiler/Conversion/KernelScalars/Arithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include "llvm/Support/raw_ostream.h"
-
 using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::kernel;
-
-std::string Binding::key() const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  auto print = [&](const std::vector<Strides> &all, const std::vector<unsigned> &numbers) {
-    for (auto [strides, slot] : llvm::zip_equal(all, numbers)) {
-      os << "\nslot " << slot << ':';
-      llvm::interleave(strides, os, ",");
-    }
-  };
-  print(arguments, argumentSlots);
-  print(outputs, outputSlots);
-  os << "\nadds ";
-  for (bool accumulate : accumulates)
-    os << accumulate;
-  return text;
-}
 
 SmallVector<Value> Emitter::count(Value begin, Value end, ValueRange carried,
                                   llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
@@ -139,6 +120,7 @@ void Emitter::initialise() {
 }
 
 void Emitter::startOutput(unsigned number) {
+  Scope scope(*this);
   const Output &output = graph.outputs[number];
   const Node &node = *output.node;
   const Node *init =
@@ -164,7 +146,7 @@ void Emitter::emitRow(Value row) {
       break;
     }
     Value extent = integer(b, size(dim));
-    rowIndices[dim] = arith::RemUIOp::create(b, rest, extent);
+    rowIndices[dim] = Value(arith::RemUIOp::create(b, rest, extent));
     rest = arith::DivUIOp::create(b, rest, extent);
   }
   rowValues.clear();
@@ -234,7 +216,7 @@ SmallVector<Value> Emitter::emitBody(const Loop &loop, Indices &at, ValueRange c
     Indices where = at;
     if (action.kind == Action::Scatter)
       where[node.over[0]] =
-          arith::ExtSIOp::create(b, b.getI64Type(), evaluate(node.operands[0], at));
+          Value(arith::ExtSIOp::create(b, b.getI64Type(), evaluate(node.operands[0], at)));
     if (action.kind != Action::Store) {
       Combine combine = action.kind == Action::AddRow ? node.combine : Combine::Sum;
       value = combineValues(b, combine, load(base, node.elem, output.dims, strides, where), value);
@@ -319,6 +301,91 @@ void Emitter::emitTopK(const Node &node, Indices &at) {
           at[to] = {};
           return best;
         });
+}
+
+Value Emitter::address(Value base, Elem elem, ArrayRef<DimId> dims, const Strides &strides,
+                       const Indices &at) {
+  Value elements = offset(dims, strides, at);
+  if (!elements)
+    return base;
+  Type type = elem == Elem::I1 ? Type(b.getI8Type()) : typeOf(b.getContext(), elem);
+  return LLVM::GEPOp::create(b, base.getType(), type, base, ArrayRef<LLVM::GEPArg>{elements},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value Emitter::load(Value base, Elem elem, ArrayRef<DimId> dims, const Strides &strides,
+                    const Indices &at) {
+  Value place = address(base, elem, dims, strides, at);
+  if (elem != Elem::I1)
+    return LLVM::LoadOp::create(b, typeOf(b.getContext(), elem), place, byteSize(elem));
+  Value byte = LLVM::LoadOp::create(b, b.getI8Type(), place, 1);
+  Value zero = arith::ConstantOp::create(b, b.getI8IntegerAttr(0));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, byte, zero);
+}
+
+void Emitter::store(Value value, Value base, Elem elem, ArrayRef<DimId> dims,
+                    const Strides &strides, const Indices &at) {
+  if (elem == Elem::I1)
+    value = arith::ExtUIOp::create(b, b.getI8Type(), value);
+  LLVM::StoreOp::create(b, value, address(base, elem, dims, strides, at), byteSize(elem));
+}
+
+Value Emitter::loadArgument(const Node *node, const Indices &at) {
+  return load(slots[binding.argumentSlots[node->argument]], node->elem, node->dims,
+              binding.arguments[node->argument], at);
+}
+
+/// What an earlier loop over this row left behind.
+Value Emitter::materialised(const Node *node, const Indices &at) {
+  if (auto it = rowValues.find(node); it != rowValues.end())
+    return it->second;
+  const Scratch *scratch = plan.scratch(node);
+  std::optional<unsigned> made = scratch ? plan.madeIn(node) : std::nullopt;
+  if (!made || *made >= currentLoop)
+    return {};
+  return load(scratchBase[node], node->elem, scratch->dims, packed(scratch->dims), at);
+}
+
+/// True if `node` can be evaluated now: its indices are known and so is every reduction below it.
+static bool isReady(const Node *node, llvm::function_ref<bool(const Node *)> atHand) {
+  if (node->kind == NodeKind::Reduce || node->kind == NodeKind::TopK ||
+      node->kind == NodeKind::ScatterAdd)
+    return atHand(node);
+  return llvm::all_of(node->operands,
+                      [&](const Node *operand) { return isReady(operand, atHand); });
+}
+
+/// Evaluates now, before a loop, what does not depend on it.
+void Emitter::hoist(const Node *node, const Indices &at, llvm::DenseSet<const Node *> &seen) {
+  if (!seen.insert(node).second || node->kind == NodeKind::Constant)
+    return;
+  bool known = llvm::all_of(node->dims, [&](DimId dim) { return bool(at[dim]); });
+  auto atHand = [&](const Node *reduction) {
+    if (rowValues.count(reduction))
+      return true;
+    std::optional<unsigned> made = plan.scratch(reduction) ? plan.madeIn(reduction) : std::nullopt;
+    return made && *made < currentLoop;
+  };
+  if (known && isReady(node, atHand))
+    return (void)evaluate(node, at);
+  if (node->kind == NodeKind::Reduce || node->kind == NodeKind::TopK ||
+      node->kind == NodeKind::ScatterAdd)
+    return;
+  for (auto [i, operand] : llvm::enumerate(node->operands))
+    if (!movesIndices(*node) || (i == 1 && node->kind != NodeKind::Concat))
+      hoist(operand, at, seen);
+}
+
+void Emitter::hoist(const Loop &loop, const Indices &at) {
+  llvm::DenseSet<const Node *> seen;
+  for (const Action &action : loop.actions) {
+    bool ofOperand = action.kind != Action::Store && action.kind != Action::Keep;
+    if (!ofOperand)
+      hoist(action.node, at, seen);
+    else
+      for (const Node *operand : action.node->operands)
+        hoist(operand, at, seen);
+  }
 }
 
 void kernel::emitRowKernel(ModuleOp module, StringRef name, const Graph &graph, const RowPlan &plan,

@@ -1,42 +1,29 @@
 //===- Emitter.h - State while a row kernel becomes loops -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values are evaluated on demand at a tuple of indices: walking from what is
-// stored to the inputs, an operation that moves indices (slice, reshape, gather)
-// evaluates its operand elsewhere. A value is computed once per tuple and block;
-// what does not depend on an inner loop is computed before it.
+// The loops around the values of Evaluator.h. What does not depend on an inner
+// loop is computed before it.
 //===----------------------------------------------------------------------===//
 #ifndef PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_EMITTER_H
 #define PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_EMITTER_H
 
+#include "compiler/Conversion/KernelScalars/Evaluator.h"
 #include "compiler/Conversion/KernelToLoops/KernelToLoops.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseSet.h"
-#include <map>
 
 namespace ptlc::kernel {
 
-/// Index (i64) of each dimension of the graph; null where none is defined.
-using Indices = llvm::SmallVector<mlir::Value, 8>;
-
-class Emitter {
+class Emitter : public Evaluator {
 public:
   Emitter(mlir::ImplicitLocOpBuilder &b, const Graph &graph, const RowPlan &plan,
           const Binding &binding)
-      : b(b), graph(graph), plan(plan), binding(binding) {}
+      : Evaluator(b, graph), plan(plan), binding(binding) {}
 
   /// Fills the body of the function that runs rows [begin, end).
   void emitRows(mlir::Value begin, mlir::Value end, mlir::ValueRange slots,
                 mlir::ValueRange scalars);
 
 private:
-  /// Values already computed, by node and indices of its dimensions.
-  using Memo = std::map<std::pair<const Node *, std::vector<const void *>>, mlir::Value>;
-  struct Scope {
-    explicit Scope(Emitter &emitter) : emitter(emitter) { emitter.memos.emplace_back(); }
-    ~Scope() { emitter.memos.pop_back(); }
-    Emitter &emitter;
-  };
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange carried)>;
 
   // Loops (Emitter.cpp).
@@ -55,15 +42,9 @@ private:
         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
   bool isCarried(const Action &action) const;
 
-  // Values (Evaluate.cpp).
-  mlir::Value evaluate(const Node *node, const Indices &at);
-  mlir::Value compute(const Node *node, const Indices &at);
-  mlir::Value computeReindex(const Node *node, const Indices &at);
-  mlir::Value computePad(const Node *node, const Indices &at);
-  mlir::Value computeConcat(const Node *node, const Indices &at);
-  mlir::Value computeMask(const Node *node, const Indices &at);
-  mlir::Value computeRandom(const Node *node, const Indices &at);
-  mlir::Value materialised(const Node *node, const Indices &at);
+  // Values.
+  mlir::Value loadArgument(const Node *node, const Indices &at) override;
+  mlir::Value materialised(const Node *node, const Indices &at) override;
   void hoist(const Node *node, const Indices &at, llvm::DenseSet<const Node *> &seen);
   void hoist(const Loop &loop, const Indices &at);
 
@@ -74,20 +55,13 @@ private:
                    const Indices &at);
   void store(mlir::Value value, mlir::Value base, Elem elem, llvm::ArrayRef<DimId> dims,
              const Strides &strides, const Indices &at);
-  Strides packed(llvm::ArrayRef<DimId> dims) const;
   mlir::Value outputBase(unsigned output) { return slots[binding.outputSlots[output]]; }
-  mlir::Value add(mlir::Value x, mlir::Value y);
-  mlir::Value times(mlir::Value x, int64_t factor);
-  int64_t size(DimId dim) const { return graph.dims[dim].size; }
 
-  mlir::ImplicitLocOpBuilder &b;
-  const Graph &graph;
   const RowPlan &plan;
   const Binding &binding;
-  mlir::ValueRange slots, scalars;
+  mlir::ValueRange slots;
   mlir::Value accumulateFlag; ///< i1, if the binding accumulates
   llvm::DenseMap<const Node *, mlir::Value> scratchBase;
-  std::vector<Memo> memos;
   Indices rowIndices;
   llvm::DenseMap<const Node *, mlir::Value> rowValues; ///< finished reductions of this row
   unsigned currentLoop = 0;

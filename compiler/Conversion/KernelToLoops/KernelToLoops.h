@@ -10,25 +10,11 @@
 #ifndef PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H
 #define PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_KERNELTOLOOPS_H
 
+#include "compiler/Analysis/Kernel/Binding.h"
 #include "compiler/Analysis/Kernel/RowPlan.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace ptlc::kernel {
-
-/// Where a tensor lies: elements between neighbours along each dimension of its type.
-using Strides = llvm::SmallVector<int64_t, 4>;
-
-/// How a kernel meets memory.
-struct Binding {
-  std::vector<Strides> arguments, outputs;
-  std::vector<unsigned> argumentSlots, outputSlots; ///< index into `buffers` of ptlrt_kernel_fn
-  unsigned slots = 0;
-  /// Per output: it is added to what lies there if the last scalar (after the graph's) is not 0.
-  std::vector<bool> accumulates;
-
-  bool accumulatesAny() const { return llvm::is_contained(accumulates, true); }
-  std::string key() const;
-};
 
 /// The attribute that loops of a kernel, and the branches that they become, may have for LLVM: an
 /// `#llvm.loop_annotation`.

@@ -2,19 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Equal kernels (same graph, layouts and shared operands) are generated once:
-// the layers of a model share theirs.
+// the layers of a model share theirs. What is generated is up to the back end.
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_COMPILER_CODEGEN_CPU_ROWKERNELS_H
-#define PTLC_COMPILER_CODEGEN_CPU_ROWKERNELS_H
+#ifndef PTLC_COMPILER_CODEGEN_ROWKERNELS_H
+#define PTLC_COMPILER_CODEGEN_ROWKERNELS_H
 
+#include "compiler/Analysis/Kernel/Binding.h"
+#include "compiler/Analysis/Kernel/RowPlan.h"
 #include "compiler/Codegen/Places.h"
-#include "compiler/Conversion/KernelToLoops/KernelToLoops.h"
 #include "llvm/ADT/StringMap.h"
 
-namespace ptlc::cpu {
-
-using codegen::Place;
-using codegen::Places;
+namespace ptlc::codegen {
 
 /// A call of a generated kernel.
 struct KernelCall {
@@ -27,7 +25,13 @@ struct KernelCall {
 
 class RowKernels {
 public:
-  RowKernels(mlir::ModuleOp target, const Places &places) : target(target), places(places) {}
+  /// Generates kernel `name`; reports what the target can't do at the location.
+  using Emit = std::function<mlir::LogicalResult(
+      llvm::StringRef name, const kernel::Graph &graph, const kernel::RowPlan &plan,
+      const kernel::Binding &binding, mlir::Location loc)>;
+
+  RowKernels(const Places &places, Emit emitKernel)
+      : places(places), emitKernel(std::move(emitKernel)) {}
 
   /// Emits the kernel unless an equal one exists, and describes the call.
   mlir::FailureOr<KernelCall> call(rt::KernelOp kernel);
@@ -40,11 +44,11 @@ private:
                                    std::vector<Place> results, std::vector<bool> accumulates,
                                    mlir::Operation *op);
 
-  mlir::ModuleOp target;
   const Places &places;
+  Emit emitKernel;
   llvm::StringMap<std::string> names; ///< by the text of graph and binding
 };
 
-} // namespace ptlc::cpu
+} // namespace ptlc::codegen
 
-#endif // PTLC_COMPILER_CODEGEN_CPU_ROWKERNELS_H
+#endif // PTLC_COMPILER_CODEGEN_ROWKERNELS_H

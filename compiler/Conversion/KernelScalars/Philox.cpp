@@ -6,7 +6,7 @@
 // vectorised. A block of four words serves four elements; each element computes
 // the block of its own and takes one word.
 //===----------------------------------------------------------------------===//
-#include "compiler/Conversion/KernelToLoops/Arithmetic.h"
+#include "compiler/Conversion/KernelScalars/Arithmetic.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,8 +1,8 @@
 //===- Arithmetic.h - Scalar code of element-wise functions ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#ifndef PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_ARITHMETIC_H
-#define PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_ARITHMETIC_H
+#ifndef PTLC_COMPILER_CONVERSION_KERNELSCALARS_ARITHMETIC_H
+#define PTLC_COMPILER_CONVERSION_KERNELSCALARS_ARITHMETIC_H
 
 #include "compiler/Analysis/Kernel/Graph.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -30,4 +30,4 @@ mlir::Value randomValue(mlir::ImplicitLocOpBuilder &b, bool normal, uint64_t pla
 
 } // namespace ptlc::kernel
 
-#endif // PTLC_COMPILER_CONVERSION_KERNELTOLOOPS_ARITHMETIC_H
+#endif // PTLC_COMPILER_CONVERSION_KERNELSCALARS_ARITHMETIC_H

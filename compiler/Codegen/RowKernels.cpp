@@ -1,7 +1,7 @@
 //===- RowKernels.cpp - Generated kernels of a program --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#include "compiler/Codegen/CPU/RowKernels.h"
+#include "compiler/Codegen/RowKernels.h"
 
 #include "compiler/Analysis/Kernel/BuildGraph.h"
 #include "compiler/Analysis/Kernel/Collapse.h"
@@ -10,7 +10,7 @@
 
 using namespace mlir;
 using namespace ptlc;
-using namespace ptlc::cpu;
+using namespace ptlc::codegen;
 
 /// Elements that are worth a thread's wake-up.
 static constexpr int64_t kGrainElements = 16384;
@@ -65,7 +65,8 @@ FailureOr<KernelCall> RowKernels::emit(kernel::Graph graph, std::vector<Place> o
   std::string &name = names[graph.key() + binding.key()];
   if (name.empty()) {
     name = "kernel_" + std::to_string(names.size() - 1);
-    kernel::emitRowKernel(target, name, graph, *plan, binding, op->getLoc());
+    if (failed(emitKernel(name, graph, *plan, binding, op->getLoc())))
+      return failure();
   }
   call.name = name;
   call.rows = graph.volume(graph.iterate);

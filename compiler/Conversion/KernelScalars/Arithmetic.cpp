@@ -9,7 +9,7 @@
 // fold needs that. Transcendental functions become polynomials later (see
 // Codegen/CPU).
 //===----------------------------------------------------------------------===//
-#include "compiler/Conversion/KernelToLoops/Arithmetic.h"
+#include "compiler/Conversion/KernelScalars/Arithmetic.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
