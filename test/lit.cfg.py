@@ -22,7 +22,7 @@ for name in ("HOME", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "X
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(config.ptlc_build, "bin"), config.llvm_tools, os.environ["PATH"]])
+    [os.path.join(config.ptlc_build, "bin"), config.llvm_tools, os.environ["PATH"], "/usr/local/cuda/bin"])
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 

@@ -81,6 +81,13 @@ FailureOr<KernelCall> RowKernels::emit(kernel::Graph graph, std::vector<Place> o
   return call;
 }
 
+FailureOr<KernelCall> RowKernels::callGraph(kernel::Graph graph, std::vector<Place> operands,
+                                            std::vector<Place> results, Operation *op) {
+  std::vector<bool> accumulates(results.size(), false);
+  return emit(std::move(graph), std::move(operands), std::move(results), std::move(accumulates),
+              op);
+}
+
 FailureOr<KernelCall> RowKernels::call(rt::KernelOp kernel) {
   auto graph = kernel::buildGraph(kernel.getBody().front(), kernel.getIterate().getNames());
   if (failed(graph))

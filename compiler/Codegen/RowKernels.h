@@ -37,6 +37,9 @@ public:
   mlir::FailureOr<KernelCall> call(rt::KernelOp kernel);
   /// The calls of a flat kernel: one for a whole bucket, else one per weight.
   mlir::FailureOr<std::vector<KernelCall>> callFlat(rt::KernelOp kernel);
+  /// The call of a kernel that `graph` describes; places in the order of its arguments and outputs.
+  mlir::FailureOr<KernelCall> callGraph(kernel::Graph graph, std::vector<Place> operands,
+                                        std::vector<Place> results, mlir::Operation *op);
   unsigned count() const { return names.size(); }
 
 private:

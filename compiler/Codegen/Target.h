@@ -9,15 +9,28 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
+#include <functional>
 #include <string>
 
+namespace ptlc::kernel {
+struct Binding;
+struct Graph;
+class RowPlan;
+} // namespace ptlc::kernel
+
 namespace ptlc::codegen {
+
+/// Adds a row kernel to a module, as a ptlrt_kernel_fn of the name.
+using RowKernelEmitter = std::function<mlir::LogicalResult(
+    mlir::ModuleOp module, llvm::StringRef name, const kernel::Graph &graph,
+    const kernel::RowPlan &plan, const kernel::Binding &binding, mlir::Location loc)>;
 
 struct TargetOptions {
   std::string cpu;      ///< as `--target-cpu`; empty: this machine
   std::string features; ///< "+avx2,+fma"; filled in for this machine
   unsigned optimization = 3;
-  bool debugInfo = true; ///< line tables that name the .ptl lines
+  bool debugInfo = true;       ///< line tables that name the .ptl lines
+  RowKernelEmitter rowKernels; ///< replaces the CPU's own, to execute those of another target
 };
 
 /// Compiles a module of the memory stage. Errors are reported at the operation's location.
@@ -28,8 +41,10 @@ mlir::LogicalResult compileToObject(mlir::ModuleOp module, const TargetOptions &
 mlir::LogicalResult emitLLVM(mlir::ModuleOp module, const TargetOptions &options,
                              std::string &text);
 
-/// PTX of the row kernels, as text.
-mlir::LogicalResult emitPtx(mlir::ModuleOp module, const TargetOptions &options, std::string &text);
+/// PTX of the gpu.modules of a module of the NVVM stage, as text, for `architecture` ("sm_80"; see
+/// Codegen/CUDA/Architectures.h). Comments at the beginning say how each kernel is launched, and
+/// what is left out.
+mlir::LogicalResult emitPtx(mlir::ModuleOp module, llvm::StringRef architecture, std::string &text);
 
 /// The metadata of the program (JSON, see runtime/doc/ABI.md), built from the module's attributes.
 std::string emitMetadata(mlir::ModuleOp module, const TargetOptions &options = {});

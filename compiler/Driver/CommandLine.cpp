@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Driver/CommandLine.h"
 
+#include "compiler/Codegen/CUDA/Architectures.h"
 #include "compiler/Driver/Compiler.h"
 #include "compiler/Driver/Frontend.h"
 #include "compiler/Pipelines/Pipeline.h"
@@ -72,8 +73,17 @@ static bool parseTexts(const Texts &texts, CompileOptions &options) {
   options.emit = *phase;
   if (options.target != "cpu" && options.target != "cuda")
     return usage("there is no target '" + options.target + "'; the targets are cpu, cuda");
-  if ((options.emit == Phase::Ptx) != (options.target == "cuda"))
-    return usage("--target=cuda and --emit=ptx go together: programs run on the CPU so far");
+  llvm::SmallVector<llvm::StringRef> architectures = cuda::architectures();
+  if (!llvm::is_contained(architectures, options.targetArch))
+    return usage("there is no architecture '" + options.targetArch + "'" +
+                 lang::didYouMean(options.targetArch, architectures) + "; the architectures are " +
+                 llvm::join(architectures, ", "));
+  bool isKernels =
+      options.emit == Phase::Gpu || options.emit == Phase::Nvvm || options.emit == Phase::Ptx;
+  if (isKernels && options.target == "cpu")
+    return usage("--emit=" + texts.emit + " is a stage of GPU code; add --target=cuda");
+  if (options.emit > Phase::Memory && !isKernels && options.target == "cuda")
+    return usage("programs for GPUs aren't supported yet; --emit=ptx prints their row kernels");
   return true;
 }
 
@@ -103,7 +113,12 @@ static void addCompileOptions(CLI::App &app, CompileOptions &options, Texts &tex
   app.add_flag("--report", options.report,
                "Print memory, FLOPs and communication per rank and step");
   app.add_flag("--json", options.json, "Print the report as JSON");
-  app.add_option("--target", options.target, "cpu or cuda")->capture_default_str();
+  app.add_option("--target", options.target, "cpu or cuda (row kernels only, with --emit=ptx)")
+      ->capture_default_str();
+  app.add_option("--target-arch", options.targetArch,
+                 "GPU to compile for with --target=cuda: " +
+                     llvm::join(cuda::architectures(), ", "))
+      ->capture_default_str();
   app.add_flag("--timing", options.timing, "Print how long each pass took");
   app.add_flag("--verify-diagnostics", options.verifyDiagnostics,
                "Compare the messages with the file's 'expected-error' comments");

@@ -103,7 +103,7 @@ bool Compilation::runPasses() {
   PassManager manager(&context, ModuleOp::getOperationName());
   if (options.timing)
     manager.enableTiming();
-  Phase last = std::min(options.emit, Phase::Memory);
+  Phase last = std::min(options.emit, options.target == "cuda" ? Phase::Nvvm : Phase::Memory);
   if (failed(buildPipeline(manager, last, llvm::errs())))
     return false;
   PassDump *dump = nullptr;
@@ -123,8 +123,9 @@ int Compilation::emitObject() {
   target.optimization = options.optimization;
   if (options.emit == Phase::LLVM || options.emit == Phase::Ptx) {
     std::string text;
-    bool ok = succeeded(options.emit == Phase::LLVM ? codegen::emitLLVM(*module, target, text)
-                                                    : codegen::emitPtx(*module, target, text));
+    bool ok = succeeded(options.emit == Phase::LLVM
+                            ? codegen::emitLLVM(*module, target, text)
+                            : codegen::emitPtx(*module, options.targetArch, text));
     llvm::StringRef extension = options.emit == Phase::LLVM ? ".ll" : ".ptx";
     return ok && writeFile(outputName(extension), text, false, llvm::errs()) ? kSuccess : kFailure;
   }
@@ -148,11 +149,11 @@ int Compilation::emitObject() {
 int Compilation::emit() {
   if (options.report)
     printReport(*module, options.json, llvm::outs());
-  if (options.emit > Phase::Memory)
+  if (options.emit > Phase::Nvvm)
     return emitObject();
   if (options.report && options.output.empty())
     return kSuccess;
-  std::string text = printModule(*module, /*locations=*/options.emit == Phase::Memory);
+  std::string text = printModule(*module, /*locations=*/options.emit >= Phase::Memory);
   return writeFile(outputName(".mlir"), text, false, llvm::errs()) ? kSuccess : kFailure;
 }
 

@@ -25,6 +25,7 @@ struct CompileOptions {
   unsigned optimization = 3;            ///< -O
   std::string targetCpu;                ///< empty: this machine
   std::string target = "cpu";           ///< "cpu" or "cuda"
+  std::string targetArch = "sm_80";     ///< of cuda
   std::string linker;                   ///< empty: searched
 };
 

@@ -17,6 +17,8 @@ static constexpr PhaseInfo kPhases[] = {
     {Phase::Comm, "comm", "collectives merged and ordered"},
     {Phase::Kernels, "kernels", "fused kernels and library calls, still tensors"},
     {Phase::Memory, "memory", "lifetimes, places in the arena, the peak"},
+    {Phase::Gpu, "gpu", "row kernels as gpu functions (with --target=cuda)"},
+    {Phase::Nvvm, "nvvm", "row kernels in the NVVM dialect (with --target=cuda)"},
     {Phase::LLVM, "llvm", "LLVM IR of stage functions and kernels"},
     {Phase::Ptx, "ptx", "row kernels as PTX (with --target=cuda)"},
     {Phase::Obj, "obj", "an object file"},

@@ -25,6 +25,8 @@ enum class Phase {
   Comm,      ///< collectives merged and ordered
   Kernels,   ///< fused kernels and library calls, still tensors
   Memory,    ///< lifetimes, arena offsets, the peak
+  Gpu,       ///< row kernels as gpu functions
+  Nvvm,      ///< row kernels in the NVVM dialect
   LLVM,      ///< LLVM IR of the stage functions and kernels
   Ptx,       ///< row kernels for CUDA
   Obj,       ///< an object file

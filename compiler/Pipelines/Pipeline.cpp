@@ -26,6 +26,8 @@ static constexpr PassRow kTable[] = {
     {"fuse-chunk-rows", Phase::Kernels, "which kernels make and read a large value is known now"},
     {"memory-plan-buffers", Phase::Memory,
      "lifetimes are those of kernels, so this comes after them"},
+    {"cuda-lower-row-kernels", Phase::Gpu, "layouts decide what 16 bytes hold (--target=cuda)"},
+    {"cuda-lower-to-nvvm", Phase::Nvvm, "MLIR's way to the GPU's instructions (--target=cuda)"},
 };
 
 static constexpr OrderRow kConstraints[] = {

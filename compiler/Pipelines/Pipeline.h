@@ -25,7 +25,7 @@ struct OrderRow {
   llvm::StringRef before, after, why;
 };
 
-/// The passes from `flat` to `memory`, in order.
+/// The passes from `flat` to `memory`, in order, and from there those of CUDA.
 llvm::ArrayRef<PassRow> pipelineTable();
 llvm::ArrayRef<OrderRow> pipelineConstraints();
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Pipeline.h"
 
+#include "compiler/Codegen/CUDA/Passes.h"
 #include "compiler/Transforms/Expand/Passes.h"
 #include "compiler/Transforms/Fuse/Passes.h"
 #include "compiler/Transforms/Memory/Passes.h"
@@ -25,10 +26,12 @@ static void registerPasses() {
   ptlc::shard::registerPtlcShardPasses();
   ptlc::fuse::registerPtlcFusePasses();
   ptlc::memory::registerPtlcMemoryPasses();
+  ptlc::cuda::registerPasses();
 }
 
 void ptlc::registerEverything(DialectRegistry &registry) {
   registry.insert<func::FuncDialect, ptl::PtlDialect, spmd::SpmdDialect, rt::RtDialect>();
+  cuda::registerDialects(registry);
   static std::once_flag once;
   std::call_once(once, registerPasses);
 }

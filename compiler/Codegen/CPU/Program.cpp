@@ -129,6 +129,8 @@ std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context,
   RowKernels rowKernels(places, [&](llvm::StringRef name, const kernel::Graph &graph,
                                     const kernel::RowPlan &plan, const kernel::Binding &binding,
                                     Location loc) {
+    if (options.rowKernels)
+      return options.rowKernels(*kernels, name, graph, plan, binding, loc);
     kernel::emitRowKernel(*kernels, name, graph, plan, binding, loc);
     return success();
   });
@@ -197,8 +199,4 @@ LogicalResult codegen::compileToObject(ModuleOp module, const TargetOptions &req
   if (llvm::Error error = cpu::emitObject(*program, *machine, object))
     return module.emitError(llvm::toString(std::move(error)));
   return success();
-}
-
-LogicalResult codegen::emitPtx(ModuleOp module, const TargetOptions &, std::string &) {
-  return module.emitError("target cuda isn't supported yet");
 }

@@ -9,6 +9,7 @@
 #include "compiler/Codegen/Places.h"
 #include "compiler/Codegen/Schedule.h"
 #include "ptlrt/ptlrt.h"
+#include "test/lib/ptl-native/Emulator.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/Mangling.h"
 
@@ -55,6 +56,10 @@ static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> load(llvm::StringRef ob
   define("ptlrt_attention_backward", &ptlrt_attention_backward);
   define("ptlrt_global_norm", &globalNorm);
   define("ptlrt_collective", &noCollective);
+  forEachEmulatorFunction([&](llvm::StringRef name, void *function) {
+    symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                             llvm::JITSymbolFlags::Exported};
+  });
   if (llvm::Error error =
           linker.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
     return std::move(error);
@@ -138,10 +143,10 @@ static void runFunctions(const ptlrt_program_t &program, const codegen::Schedule
 llvm::FailureOr<run::Tensors> native::execute(mlir::func::FuncOp function,
                                               const run::Signature &signature,
                                               const run::Tensors &inputs, uint64_t seed,
-                                              int64_t step) {
+                                              int64_t step, const codegen::TargetOptions &target) {
   auto module = function->getParentOfType<mlir::ModuleOp>();
   llvm::SmallVector<char, 0> object;
-  if (failed(codegen::compileToObject(module, {}, object)))
+  if (failed(codegen::compileToObject(module, target, object)))
     return llvm::failure();
   auto jit = load(llvm::StringRef(object.data(), object.size()));
   auto symbol = jit ? (*jit)->lookup("ptlrt_program")

@@ -10,9 +10,11 @@
 namespace ptlc::native {
 
 /// Compiles `module` (stage memory, one device) and runs the stage functions of `function` once.
-/// `inputs` and the results are by key. Memory that nothing defines starts as NaN.
+/// `inputs` and the results are by key. Memory that nothing defines starts as NaN. `target` says
+/// how to compile; row kernels in it may call the emulator.
 llvm::FailureOr<run::Tensors> execute(mlir::func::FuncOp function, const run::Signature &signature,
-                                      const run::Tensors &inputs, uint64_t seed, int64_t step);
+                                      const run::Tensors &inputs, uint64_t seed, int64_t step,
+                                      const codegen::TargetOptions &target);
 
 } // namespace ptlc::native
 

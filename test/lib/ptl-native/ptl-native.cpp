@@ -3,8 +3,10 @@
 //
 // Runs a function of a module twice on the same inputs: by the reference
 // interpreter, as it is, and as machine code, after the passes that `--passes`
-// names and the memory planner. Prints every result that differs.
+// names and the memory planner. Prints every result that differs. With
+// `--target=cuda` row kernels are those of the GPU, in an emulator.
 //===----------------------------------------------------------------------===//
+#include "compiler/Codegen/CUDA/Passes.h"
 #include "compiler/Transforms/Fuse/Passes.h"
 #include "compiler/Transforms/Memory/Passes.h"
 #include "dialects/Spmd/Spmd.h"
@@ -13,6 +15,8 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
+#include "test/lib/ptl-native/EmulatedKernels.h"
+#include "test/lib/ptl-native/Emulator.h"
 #include "test/lib/ptl-native/Native.h"
 #include "test/lib/ptl-run/Compare.h"
 #include "llvm/Support/SourceMgr.h"
@@ -27,7 +31,8 @@ struct Command {
   double tolerance = 1e-5;
   uint64_t seed = 1;
   int64_t step = 3;
-  bool print = false;
+  bool print = false, reverse = false;
+  std::string target = "cpu";
 };
 } // namespace
 
@@ -82,13 +87,23 @@ static int runFunction(mlir::ModuleOp module, mlir::func::FuncOp function, const
       failed(manager.run(*copy)))
     return 1;
   auto compiled = copy->lookupSymbol<mlir::func::FuncOp>(name);
-  auto found = native::execute(compiled, *signature, values, c.seed, step);
+  codegen::TargetOptions target;
+  native::EmulatedKernels emulated;
+  if (c.target == "cuda")
+    target.rowKernels = [&](auto &&...kernel) { return emulated.emit(kernel...); };
+  native::setReverseOrder(c.reverse);
+  auto found = native::execute(compiled, *signature, values, c.seed, step, target);
+  if (emulated.count > 0)
+    llvm::outs() << emulated.count << " kernels are emulated\n";
+  for (llvm::StringRef other : emulated.others.keys())
+    llvm::outs() << "not emulated: " << other << "\n";
   return failed(found) || compare(expected->results, *found, c) != 0;
 }
 
 static int runFile(const Command &c) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, ptl::PtlDialect, spmd::SpmdDialect, rt::RtDialect>();
+  cuda::registerDialects(registry);
   mlir::registerTransformsPasses();
   fuse::registerPtlcFusePasses();
   memory::registerPtlcMemoryPasses();
@@ -129,6 +144,10 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--seed", command.seed, "Of inputs and random numbers")->capture_default_str();
   app.add_option("--step", command.step, "Number of the step")->capture_default_str();
+  app.add_option("--target", command.target, "cpu, or cuda: row kernels in an emulator")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_flag("--reverse-threads", command.reverse, "Emulate threads and blocks from the last on");
   app.add_flag("--print", command.print, "Print results that agree, too");
   CLI11_PARSE(app, argc, argv);
   return runFile(command);
