@@ -1,8 +1,8 @@
 //===- Unsupported.cpp - What this compiler can't carry out yet -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every entry of a plan is checked, but only data parallelism and micro-batches
-// are compiled. What would be lost silently is refused at its line. Axes of size
+// Every entry of a plan is checked, but only shards of dimensions in the whole
+// program and micro-batches are compiled. What would be lost silently is refused at its line. Axes of size
 // 1 change nothing, so rules over them pass.
 //===----------------------------------------------------------------------===//
 #include "lang/Sema/Program.h"
@@ -47,9 +47,7 @@ void Refusal::shards() {
     bool restricted = !rule.in.empty() || rule.between;
     if (isNone ? !(onlyBatch && restricted) : !isWide(rule.axes.axes))
       continue;
-    if (!onlyBatch)
-      refuse(rule.range, "'shard' of another dimension than 'batch'");
-    else if (!rule.in.empty())
+    if (!rule.in.empty())
       refuse(rule.range, "'shard' with 'in:'");
     else if (rule.between)
       refuse(rule.range, "'shard' with 'between:'");

@@ -51,7 +51,7 @@ def program(case, run, options):
     micro = f"; microbatches {options.microbatches}" if options.microbatches > 1 else ""
     return (f"{(HERE / 'Inputs' / (kind + '.ptl')).read_text()}\n"
             f"train {MODELS[kind]} {{\n  data {data}\n  batch {run['batch']}\n  steps {run['steps']}\n  optimizer {rule}\n{schedule}{clip}}}\n\n"
-            f"plan golden on mesh({mesh}) {{ shard batch: dp{micro} }}\n")
+            f"plan golden on mesh({mesh}) {{ shard {options.shard}{micro} }}\n")
 
 
 def sizes(kind, run):
@@ -126,6 +126,7 @@ def main():
     parser.add_argument("case")
     parser.add_argument("workdir", type=pathlib.Path)
     parser.add_argument("--mesh", default="dp=1")
+    parser.add_argument("--shard", default="batch: dp", help="what the plan cuts (default: %(default)s)")
     parser.add_argument("--microbatches", type=int, default=1)
     options = parser.parse_args()
     case = HERE / "golden" / options.case

@@ -44,6 +44,7 @@ def main():
     parser.add_argument("--stage", default="train")
     parser.add_argument("--steps", type=int, default=0, help="of the run (default: all)")
     parser.add_argument("--mesh", default="dp=1")
+    parser.add_argument("--shard", default="batch: dp")
     parser.add_argument("--microbatches", type=int, default=1)
     options = parser.parse_args()
     options.gradients = False

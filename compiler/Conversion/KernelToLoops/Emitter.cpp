@@ -214,9 +214,14 @@ SmallVector<Value> Emitter::emitBody(const Loop &loop, Indices &at, ValueRange c
     const Strides &strides = binding.outputs[action.output];
     Value base = outputBase(action.output);
     Indices where = at;
-    if (action.kind == Action::Scatter)
-      where[node.over[0]] =
-          Value(arith::ExtSIOp::create(b, b.getI64Type(), evaluate(node.operands[0], at)));
+    if (action.kind == Action::Scatter) {
+      // What has a negative index isn't added: adding 0 to row 0 instead needs no branch.
+      Value index = arith::ExtSIOp::create(b, b.getI64Type(), evaluate(node.operands[0], at));
+      Value first = integer(b, 0);
+      Value valid = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, index, first);
+      where[node.over[0]] = Value(arith::MaxSIOp::create(b, index, first));
+      value = arith::SelectOp::create(b, valid, value, number(b, node.elem, 0));
+    }
     if (action.kind != Action::Store) {
       Combine combine = action.kind == Action::AddRow ? node.combine : Combine::Sum;
       value = combineValues(b, combine, load(base, node.elem, output.dims, strides, where), value);
