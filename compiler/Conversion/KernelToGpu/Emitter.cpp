@@ -182,8 +182,11 @@ void GpuEmitter::emitOwnedRow() {
       if (action.kind != Action::Scatter)
         continue;
       Value id = evaluate(action.node->operands[0], rowIndices);
-      scatterIds[action.node] = arith::ExtSIOp::create(b, b.getI64Type(), id);
-      scatterActive[action.node] = add(isMine(scatterIds[action.node]));
+      id = arith::ExtSIOp::create(b, b.getI64Type(), id);
+      scatterIds[action.node] = id;
+      // What has a negative index isn't added.
+      Value valid = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, id, integer(b, 0));
+      scatterActive[action.node] = add(both(isMine(id), valid));
     }
   guarded(any, [&] { emitLoops(); });
 }
