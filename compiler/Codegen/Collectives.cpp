@@ -20,8 +20,8 @@ namespace json = llvm::json;
 
 static constexpr const char *kFolds[] = {"sum", "max", "min"};
 
-static json::Object layoutOf(Value value, const codegen::Places &places) {
-  codegen::Place place = places.of(value);
+json::Object codegen::layoutOf(Value value, const Places &places) {
+  Place place = places.of(value);
   return json::Object{{"offset", place.offset},
                       {"rows", place.layout.rows},
                       {"cols", place.layout.cols},
@@ -60,13 +60,31 @@ static double bytesOf(Type tensor) {
          cast<RankedTensorType>(tensor).getNumElements();
 }
 
+/// Each rank receives what the others hold of its share, and the finished shares of the others.
+static double reduceBytes(double payload, double ranks) {
+  return 2 * payload * (ranks - 1) / ranks;
+}
+
+/// Why each operand of a merged collective travels.
+static json::Array describeMembers(spmd::AllReduceOp op, double ranks) {
+  json::Array members;
+  for (auto [member, value] :
+       llvm::zip_equal(op.getMembersAttr().getAsRange<spmd::MemberAttr>(), op.getOutputs()))
+    members.push_back(
+        json::Object{{"line", member.getLine().str()},
+                     {"reason", member.getReason().str()},
+                     {"elements", cast<RankedTensorType>(value.getType()).getNumElements()},
+                     {"bytes", reduceBytes(bytesOf(value.getType()), ranks)}});
+  return members;
+}
+
 static void describeReduce(json::Object &object, spmd::AllReduceOp op,
                            const codegen::Places &places) {
   double ranks = static_cast<double>(addAxes(object, op.getAxes(), op)), bytes = 0;
   json::Array segments;
   int64_t elements = 0;
   for (Value output : op.getOutputs()) {
-    segments.push_back(layoutOf(output, places));
+    segments.push_back(codegen::layoutOf(output, places));
     elements += cast<RankedTensorType>(output.getType()).getNumElements();
     bytes += bytesOf(output.getType());
   }
@@ -75,7 +93,9 @@ static void describeReduce(json::Object &object, spmd::AllReduceOp op,
   object["type"] = op.getOutputs().empty() ? "f32" : elementName(op.getOutputs()[0].getType());
   object["segments"] = std::move(segments);
   object["elements"] = elements;
-  object["bytes"] = 2 * bytes * (ranks - 1) / ranks;
+  object["bytes"] = reduceBytes(bytes, ranks);
+  if (op.getMembersAttr())
+    object["members"] = describeMembers(op, ranks);
 }
 
 /// A gather or a scatter along one dimension of `whole`.
@@ -93,8 +113,8 @@ static void describeAlong(json::Object &object, Op op, Value whole, const codege
     }
   }
   object["type"] = elementName(type);
-  object["segments"] = json::Array{json::Object{{"in", layoutOf(op.getX(), places)},
-                                                {"out", layoutOf(op.getResult(), places)},
+  object["segments"] = json::Array{json::Object{{"in", codegen::layoutOf(op.getX(), places)},
+                                                {"out", codegen::layoutOf(op.getResult(), places)},
                                                 {"outer", outer},
                                                 {"length", length},
                                                 {"inner", inner}}};

@@ -11,7 +11,6 @@
 #include "compiler/Codegen/Collectives.h"
 #include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 
@@ -60,7 +59,7 @@ private:
     auto attribute = function.getArgAttrOfType<StringAttr>(index, name);
     return attribute ? attribute.getValue() : StringRef();
   }
-  json::Object layout(Value value) const;
+  json::Object layout(Value value) const { return layoutOf(value, places); }
   json::Array sharding(func::FuncOp function, unsigned index) const;
   Type globalType(func::FuncOp function, unsigned index) const;
   void describeType(json::Object &object, func::FuncOp function, unsigned index) const;
@@ -72,8 +71,13 @@ private:
   json::Array hypers() const;
   json::Array optimizers() const;
   json::Object outputs(func::FuncOp function) const;
+  json::Object target() const;
+  int64_t tokensPerSample() const;
+  void addProgram(json::Object &root);
+  void addTraining(json::Object &root);
   json::Array collectives() const;
-  void addForward(json::Object &root) const;
+  json::Array evaluations() const;
+  void addSampling(json::Object &root) const;
   int64_t integer(DictionaryAttr dictionary, StringRef name, int64_t otherwise) const {
     auto attribute = dictionary.getAs<IntegerAttr>(name);
     return attribute ? attribute.getInt() : otherwise;
@@ -89,14 +93,6 @@ private:
   llvm::StringMap<unsigned> weightNumbers; ///< by path
 };
 } // namespace
-
-json::Object Writer::layout(Value value) const {
-  Place place = places.of(value);
-  return json::Object{{"offset", place.offset},
-                      {"rows", place.layout.rows},
-                      {"cols", place.layout.cols},
-                      {"stride", place.layout.stride}};
-}
 
 Type Writer::globalType(func::FuncOp function, unsigned index) const {
   auto global = function.getArgAttrOfType<TypeAttr>(index, "spmd.global_type");
@@ -293,27 +289,34 @@ json::Object Writer::outputs(func::FuncOp function) const {
 json::Array Writer::collectives() const {
   json::Array list;
   llvm::DenseMap<Operation *, int64_t> times;
-  for (const StageFunction &function : schedule.functions)
+  for (auto [number, function] : llvm::enumerate(schedule.functions))
     for (Operation *op : function.operations)
-      times[op] = function.pieces;
+      times[op] = number < schedule.stepFunctions ? function.pieces : 0;
   for (Operation *op : schedule.collectives)
-    if (isa<spmd::AllReduceOp, spmd::AllGatherOp, spmd::ReduceScatterOp>(op))
-      list.push_back(describeCollective(op, places, times.lookup(op)));
+    list.push_back(describeCollective(op, places, times.lookup(op)));
   return list;
 }
 
-void Writer::addForward(json::Object &root) const {
+json::Array Writer::evaluations() const {
+  json::Array list;
   auto evals = train.getAs<ArrayAttr>("evals");
-  if (schedule.eval && evals && !evals.empty()) {
-    func::FuncOp function = schedule.functions[*schedule.eval].owner;
-    auto first = cast<DictionaryAttr>(evals[0]);
-    json::Object eval = data(function, first.getAs<DictionaryAttr>("data"));
-    eval["every"] = integer(first, "every", 0);
-    eval["batches"] = integer(first, "batches", 0);
+  if (!schedule.eval || !evals)
+    return list;
+  func::FuncOp function = schedule.functions[*schedule.eval].owner;
+  for (auto spec : evals.getAsRange<DictionaryAttr>()) {
+    json::Object eval = data(function, spec.getAs<DictionaryAttr>("data"));
+    eval["every"] = integer(spec, "every", 0);
+    eval["batches"] = integer(spec, "batches", 0);
     eval["function"] = int64_t(*schedule.eval);
+    if (schedule.evalEnd)
+      eval["end"] = int64_t(*schedule.evalEnd);
     eval["outputs"] = outputs(function);
-    root["eval"] = std::move(eval);
+    list.push_back(std::move(eval));
   }
+  return list;
+}
+
+void Writer::addSampling(json::Object &root) const {
   if (!schedule.sample)
     return;
   func::FuncOp function = schedule.functions[*schedule.sample].owner;
@@ -329,8 +332,28 @@ void Writer::addForward(json::Object &root) const {
   root["sample"] = std::move(sample);
 }
 
-std::string Writer::write() {
-  json::Object root;
+json::Object Writer::target() const {
+  json::Array features;
+  SmallVector<StringRef> parts;
+  StringRef(options.features).split(parts, ',', -1, false);
+  for (StringRef part : parts)
+    if (part.consume_front("+"))
+      features.push_back(part.str());
+  return json::Object{{"cpu", options.cpu}, {"features", std::move(features)}};
+}
+
+int64_t Writer::tokensPerSample() const {
+  for (unsigned i = 0; i < step.getNumArguments(); ++i)
+    if (argument(step, i, "ptl.role") == "data") {
+      int64_t elements = cast<RankedTensorType>(globalType(step, i)).getNumElements();
+      if (int64_t tokens = elements / integer(train, "batch", 1); tokens > 1)
+        return tokens;
+    }
+  return 1;
+}
+
+/// What the program is, and what it runs on.
+void Writer::addProgram(json::Object &root) {
   auto text = [&](StringRef name) {
     auto attribute = module->getAttrOfType<StringAttr>(name);
     return attribute ? attribute.getValue().str() : std::string();
@@ -338,18 +361,18 @@ std::string Writer::write() {
   root["model"] = text("ptl.model");
   root["source"] = text("ptl.source");
   root["compiler"] = "ptlc 0.1.0";
-  json::Array features;
-  SmallVector<StringRef> parts;
-  StringRef(options.features).split(parts, ',', -1, false);
-  for (StringRef part : parts)
-    if (part.consume_front("+"))
-      features.push_back(part.str());
-  root["target"] = json::Object{{"cpu", options.cpu}, {"features", std::move(features)}};
+  root["target"] = target();
   root["mesh"] = mesh();
   root["arena"] = json::Object{{"bytes", places.arena.total()},
                                {"persistent", places.arena.persistent},
                                {"micro", places.arena.micro},
                                {"scratch", places.arena.scratch}};
+  if (auto memory = module->getAttr("rt.memory"))
+    root["report"] = toJson(memory);
+}
+
+/// What the train block says.
+void Writer::addTraining(json::Object &root) {
   if (step) {
     collectGradients();
     root["weights"] = weights();
@@ -362,22 +385,20 @@ std::string Writer::write() {
   root["seed"] = integer(train, "seed", 0);
   auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan");
   root["microbatches"] = plan ? integer(plan, "microbatches", 1) : 1;
-  int64_t tokens = 1;
-  if (step)
-    for (unsigned i = 0; i < step.getNumArguments() && tokens == 1; ++i)
-      if (argument(step, i, "ptl.role") == "data") {
-        auto type = cast<RankedTensorType>(globalType(step, i));
-        tokens = std::max<int64_t>(1, type.getNumElements() / integer(train, "batch", 1));
-      }
-  root["tokens_per_sample"] = tokens;
+  root["tokens_per_sample"] = step ? tokensPerSample() : 1;
   root["optimizers"] = optimizers();
   for (StringRef name : {"schedule", "clip", "on_nonfinite", "checkpoint", "init"})
     if (Attribute value = train.get(name))
       root[name] = toJson(value);
+}
+
+std::string Writer::write() {
+  json::Object root;
+  addProgram(root);
+  addTraining(root);
   root["collectives"] = collectives();
-  if (auto memory = module->getAttr("rt.memory"))
-    root["report"] = toJson(memory);
-  addForward(root);
+  root["eval"] = evaluations();
+  addSampling(root);
   return llvm::formatv("{0}", json::Value(std::move(root))).str();
 }
 

@@ -63,11 +63,32 @@ static std::optional<unsigned> addForward(func::FuncOp function, StageOp op, Sch
   return schedule.functions.size() - 1;
 }
 
+/// What is done for each batch, and, if the function has a loop over them, what is done behind it.
+static void addEvaluation(func::FuncOp function, Schedule &schedule) {
+  auto loops = function.getBody().getOps<ptl::AccumulateOp>();
+  if (loops.empty()) {
+    schedule.eval = addForward(function, StageOp::Eval, schedule);
+    return;
+  }
+  ptl::AccumulateOp loop = *loops.begin();
+  StageFunction batch{StageOp::Eval, 1, function, {}}, end = batch;
+  for (Operation &inner : loop.getPiece().getParentBlock()->without_terminator())
+    batch.operations.push_back(&inner);
+  for (Operation &outer : function.getBody().front().without_terminator())
+    if (&outer != loop)
+      end.operations.push_back(&outer);
+  schedule.eval = schedule.functions.size();
+  schedule.evalEnd = schedule.functions.size() + 1;
+  schedule.functions.push_back(std::move(batch));
+  schedule.functions.push_back(std::move(end));
+}
+
 Schedule codegen::buildSchedule(ModuleOp module) {
   Schedule schedule;
   if (auto step = module.lookupSymbol<func::FuncOp>("step"))
     addStep(step, schedule);
-  schedule.eval = addForward(module.lookupSymbol<func::FuncOp>("eval"), StageOp::Eval, schedule);
+  if (auto eval = module.lookupSymbol<func::FuncOp>("eval"))
+    addEvaluation(eval, schedule);
   schedule.sample =
       addForward(module.lookupSymbol<func::FuncOp>("logits"), StageOp::Sample, schedule);
   for (const StageFunction &function : schedule.functions)

@@ -31,13 +31,15 @@ struct StageFunction {
 
 struct Schedule {
   std::vector<StageFunction> functions;
-  unsigned stepFunctions = 0; ///< the first ones make a training step, in order
-  std::optional<unsigned> eval, sample;
+  unsigned stepFunctions = 0;      ///< the first ones make a training step, in order
+  std::optional<unsigned> eval;    ///< called for each batch of an evaluation
+  std::optional<unsigned> evalEnd; ///< called behind the last, if totals are added up
+  std::optional<unsigned> sample;
   llvm::SmallVector<mlir::Operation *> collectives; ///< in order; the index of ptlrt_collective
 };
 
 /// Cuts `@step` at its loops over micro-batches and between counting, reducing, the norm and the
-/// update; `@eval` and `@logits` are one function each.
+/// update, `@eval` behind its loop over batches; `@logits` is one function.
 Schedule buildSchedule(mlir::ModuleOp module);
 
 } // namespace ptlc::codegen

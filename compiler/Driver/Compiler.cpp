@@ -54,7 +54,7 @@ private:
   const CompileOptions &options;
   Frontend frontend;
   MLIRContext context;
-  OwningOpRef<ModuleOp> module;
+  OwningOpRef<ModuleOp> module, asWritten; ///< the second one only to be dumped
 };
 } // namespace
 
@@ -93,8 +93,15 @@ bool Compilation::buildModule() {
     plan = frontend.choosePlan(*program);
   if (plan && !frontend.diagnostics.hasErrors()) {
     std::optional<sema::Program> sampling = frontend.analyzeForSampling(*program);
-    module = importProgram(context, *program, sampling ? &*sampling : nullptr, *plan,
-                           frontend.sources, frontend.diagnostics);
+    auto import = [&](ImportStage stage) {
+      return importProgram(context, *program, sampling ? &*sampling : nullptr, *plan,
+                           frontend.sources, frontend.diagnostics, stage);
+    };
+    bool dumps = !options.dumpPasses.empty();
+    if (dumps)
+      asWritten = import(ImportStage::Model);
+    if (!dumps || asWritten)
+      module = import(options.emit == Phase::Model ? ImportStage::Model : ImportStage::Flat);
   }
   return frontend.finish(llvm::errs()) && (options.verifyDiagnostics || module);
 }
@@ -111,7 +118,7 @@ bool Compilation::runPasses() {
     auto owned = std::make_unique<PassDump>(options.dumpPasses);
     dump = owned.get();
     manager.addInstrumentation(std::move(owned));
-    if (!dump->begin(*module))
+    if (!dump->begin(*asWritten, *module))
       return false;
   }
   return succeeded(manager.run(*module)) && !(dump && dump->failed());

@@ -4,6 +4,7 @@
 #include "compiler/Driver/PassDump.h"
 
 #include "compiler/Driver/Files.h"
+#include "compiler/Pipelines/Pipeline.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/Pass.h"
@@ -26,7 +27,7 @@ std::string ptlc::printModule(mlir::Operation *op, bool locations) {
   return text;
 }
 
-bool PassDump::begin(mlir::Operation *module) {
+bool PassDump::begin(mlir::Operation *asWritten, mlir::Operation *module) {
   if (std::error_code code = llvm::sys::fs::create_directories(folder)) {
     llvm::errs() << "ptlc: error: can't make the folder '" << folder << "': " << code.message()
                  << "\n";
@@ -39,21 +40,32 @@ bool PassDump::begin(mlir::Operation *module) {
     if (name.ends_with(".mlir") && name.size() > 3 && llvm::isDigit(name[0]) && name[2] == '-')
       llvm::sys::fs::remove(file->path());
   }
-  write(module, "flat");
+  write(asWritten, "model", Phase::Model, "");
+  write(module, "flat", Phase::Flat, "");
   return !hasFailed;
 }
 
 void PassDump::runAfterPass(mlir::Pass *pass, mlir::Operation *op) {
-  write(op, pass->getArgument().empty() ? pass->getName() : pass->getArgument());
+  llvm::StringRef name = pass->getArgument().empty() ? pass->getName() : pass->getArgument();
+  llvm::ArrayRef<PassRow> table = pipelineTable();
+  while (row + 1 < table.size() && !table[row].pass.starts_with(name))
+    ++row;
+  write(op, name, table[row].phase, table[row].reason);
+  ++row;
 }
 
-void PassDump::write(mlir::Operation *op, llvm::StringRef name) {
+void PassDump::write(mlir::Operation *op, llvm::StringRef name, Phase stage,
+                     llvm::StringRef reason) {
   std::string text = printModule(op, /*locations=*/true);
   if (text == last)
     return;
+  const PhaseInfo &info = allPhases()[static_cast<size_t>(stage)];
+  std::string head = llvm::formatv("// stage {0}: {1}\n", info.name, info.summary).str();
+  if (!reason.empty())
+    head += llvm::formatv("// after {0}: {1}\n", name, reason).str();
   std::string file =
       llvm::formatv("{0}/{1}{2}-{3}.mlir", folder, number < 10 ? "0" : "", number, name).str();
   number++;
-  hasFailed |= !writeFile(file, text, /*executable=*/false, llvm::errs());
+  hasFailed |= !writeFile(file, head + text, /*executable=*/false, llvm::errs());
   last = std::move(text);
 }

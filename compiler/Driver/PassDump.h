@@ -4,29 +4,31 @@
 #ifndef PTLC_COMPILER_DRIVER_PASSDUMP_H
 #define PTLC_COMPILER_DRIVER_PASSDUMP_H
 
+#include "compiler/Pipelines/Phases.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include <string>
 
 namespace ptlc {
 
-/// Writes the module after each pass that changed it as `DIR/NN-pass-name.mlir`, numbered from 01;
-/// 00 is what the first pass gets. Locations are printed, so that every operation names its line.
+/// Writes the module after each pass that changed it as `DIR/NN-pass-name.mlir`. 00 is the program
+/// as it is written, 01 what the first pass gets. Each file begins with its stage and with why the
+/// pass stands there. Locations are printed, so that every operation names its line.
 class PassDump : public mlir::PassInstrumentation {
 public:
   explicit PassDump(std::string folder) : folder(std::move(folder)) {}
 
-  /// Creates the folder, empties it of earlier dumps and writes the first file.
-  bool begin(mlir::Operation *module);
+  /// Creates the folder, empties it of earlier dumps and writes stages `model` and `flat`.
+  bool begin(mlir::Operation *asWritten, mlir::Operation *module);
   void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override;
 
   /// Whether a file could not be written; its message went to standard error.
   bool failed() const { return hasFailed; }
 
 private:
-  void write(mlir::Operation *op, llvm::StringRef name);
+  void write(mlir::Operation *op, llvm::StringRef name, Phase stage, llvm::StringRef reason);
 
   std::string folder, last;
-  unsigned number = 0;
+  unsigned number = 0, row = 0;
   bool hasFailed = false;
 };
 

@@ -88,26 +88,50 @@ static StateTotals totalsOf(const json::Object &program) {
   return totals;
 }
 
+/// Bytes may be a fraction: an element that ranks share out counts for each in the mean.
+static double number(const json::Object &object, llvm::StringRef key) {
+  return object.getNumber(key).value_or(0);
+}
+
+/// Prints one collective with the bytes of `times` calls, and below it what travels in it.
+static double printCollective(const json::Object &collective, double times, llvm::raw_ostream &os) {
+  double bytes = number(collective, "bytes") * times;
+  std::string axes;
+  for (const json::Value &axis : *collective.getArray("axes"))
+    axes += (axes.empty() ? "" : ", ") + axis.getAsString()->str();
+  os << llvm::formatv("  {0,-14} over {1,-8} {2,12}   {3}  {4}\n", text(collective, "kind"), axes,
+                      bytesText(bytes), text(collective, "line"), text(collective, "reason"));
+  if (const json::Array *members = collective.getArray("members"))
+    for (const json::Value &entry : *members) {
+      const json::Object &member = *entry.getAsObject();
+      os << llvm::formatv("  {0,-14}      {1,-8} {2,12}   {3}  {4}\n", "", "",
+                          bytesText(number(member, "bytes") * times), text(member, "line"),
+                          text(member, "reason"));
+    }
+  return bytes;
+}
+
 static void printCollectives(const json::Object &program, llvm::raw_ostream &os) {
   const json::Array *collectives = program.getArray("collectives");
   if (!collectives || collectives->empty()) {
     os << "communication    none\n";
     return;
   }
-  int64_t total = 0;
+  double total = 0;
+  bool others = false;
   os << "communication per rank and step\n";
   for (const json::Value &entry : *collectives) {
-    const json::Object &collective = *entry.getAsObject();
-    int64_t bytes =
-        integer(collective, "bytes") * std::max<int64_t>(1, integer(collective, "times"));
-    total += bytes;
-    std::string axes;
-    for (const json::Value &axis : *collective.getArray("axes"))
-      axes += (axes.empty() ? "" : ", ") + axis.getAsString()->str();
-    os << llvm::formatv("  {0,-14} over {1,-8} {2,12}   {3}  {4}\n", text(collective, "kind"), axes,
-                        bytesText(bytes), text(collective, "line"), text(collective, "reason"));
+    int64_t times = integer(*entry.getAsObject(), "times");
+    others |= times == 0;
+    if (times)
+      total += printCollective(*entry.getAsObject(), double(times), os);
   }
   os << llvm::formatv("  {0,-14}      {1,-8} {2,12}\n", "total", "", bytesText(total));
+  if (others)
+    os << "communication per rank and evaluation, batch of it, or sampled token\n";
+  for (const json::Value &entry : *collectives)
+    if (!integer(*entry.getAsObject(), "times"))
+      printCollective(*entry.getAsObject(), 1, os);
 }
 
 static void printText(const json::Object &program, int64_t flops, llvm::raw_ostream &os) {

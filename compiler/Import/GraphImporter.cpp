@@ -93,11 +93,20 @@ Value GraphImporter::masked(Value x, Value mask, double other) {
   return elementwise(ElementwiseKind::Select, {align(mask, type), x, constant(other, type)});
 }
 
+/// Operations behind `before` (null: all of the block) were built for a node of `call`.
+void GraphImporter::noteCalls(Operation *before, sema::CallId call) {
+  Block *block = builder.getInsertionBlock();
+  for (Operation *op = before ? before->getNextNode() : &block->front(); op; op = op->getNextNode())
+    callOf[op] = call;
+}
+
 LogicalResult GraphImporter::run(const GraphContext &functionContext) {
   context = functionContext;
   size_t errors = diags.errorCount();
   for (const sema::Node &node : graph.nodes) {
     loc = location(node.range, node.call);
+    Block *block = builder.getInsertionBlock();
+    Operation *before = block->empty() ? nullptr : &block->back();
     Value result = build(node);
     if (!result)
       return failure();
@@ -106,6 +115,8 @@ LogicalResult GraphImporter::run(const GraphContext &functionContext) {
     if (result.getType() != type)
       result = align(result, type);
     values[node.results[0]] = result;
+    if (!block->empty())
+      noteCalls(before, node.call);
   }
   for (const sema::NamedValue &named : graph.names) {
     Operation *op = values[named.value] ? values[named.value].getDefiningOp() : nullptr;

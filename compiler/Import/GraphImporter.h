@@ -8,6 +8,7 @@
 #ifndef PTLC_COMPILER_IMPORT_GRAPHIMPORTER_H
 #define PTLC_COMPILER_IMPORT_GRAPHIMPORTER_H
 
+#include "compiler/Import/OutlineCalls.h"
 #include "dialects/Ptl/Ptl.h"
 #include "lang/Sema/Program.h"
 #include "mlir/IR/Builders.h"
@@ -35,11 +36,14 @@ public:
   mlir::LogicalResult run(const GraphContext &context);
 
   mlir::Value value(sema::ValueId id) const { return values[id]; }
+  /// Which call of the graph each operation belongs to, after run().
+  const CallOf &calls() const { return callOf; }
 
   mlir::RankedTensorType tensorType(const sema::Type &type) const;
   mlir::Location location(lang::SourceRange range, sema::CallId call) const;
 
 private:
+  void noteCalls(mlir::Operation *before, sema::CallId call);
   // By family, each returns the node's result (the first one). GraphImporter.cpp
   mlir::Value build(const sema::Node &node);
   mlir::Value buildElementwise(const sema::Node &node);
@@ -92,6 +96,7 @@ private:
   GraphContext context;
   mlir::Location loc = builder.getUnknownLoc();
   mlir::SmallVector<mlir::Value> values;
+  CallOf callOf;
 };
 
 } // namespace ptlc::import

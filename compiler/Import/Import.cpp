@@ -36,8 +36,10 @@ struct FunctionSpec {
 class ModuleImporter {
 public:
   ModuleImporter(MLIRContext &context, const sema::Program &program, const sema::PlanSpec &plan,
-                 const lang::SourceManager &sources, lang::DiagnosticEngine &diags)
-      : builder(&context), program(program), plan(plan), sources(sources), diags(diags) {}
+                 const lang::SourceManager &sources, lang::DiagnosticEngine &diags,
+                 ImportStage stage)
+      : builder(&context), program(program), plan(plan), sources(sources), diags(diags),
+        stage(stage) {}
 
   OwningOpRef<ModuleOp> run(const sema::Program *sampling);
 
@@ -51,6 +53,8 @@ private:
   const sema::PlanSpec &plan;
   const lang::SourceManager &sources;
   lang::DiagnosticEngine &diags;
+  ImportStage stage;
+  Outlined outlined;
   OwningOpRef<ModuleOp> module;
 };
 } // namespace
@@ -183,21 +187,25 @@ LogicalResult ModuleImporter::importFunction(const FunctionSpec &spec) {
   for (unsigned i = 0; spec.metrics && i < graph.metrics.size(); i++)
     returned.push_back(importer.value(graph.metrics[i].value));
   func::ReturnOp::create(builder, loc, returned);
+  if (stage == ImportStage::Model)
+    outlineCalls(function, *spec.program, graph, importer.calls(), outlined);
   return success();
 }
 
 OwningOpRef<ModuleOp> ModuleImporter::run(const sema::Program *sampling) {
   const sema::TrainSpec &train = program.train;
   std::string place = placeOf(train.range, sources);
-  module = ModuleOp::create(builder.getUnknownLoc());
+  lang::SourceRange at = plan.range.file.isValid() ? plan.range : train.range;
+  module = ModuleOp::create(FileLineColLoc::get(builder.getContext(), sources.name(at.file),
+                                                at.begin.line, at.begin.column));
   builder.setInsertionPointToEnd(module->getBody());
   Operation *op = module->getOperation();
+  const sema::Node *mixing = mixesBatch(program.loss);
   op->setAttr("ptl.model", builder.getStringAttr(train.model));
   op->setAttr("ptl.source", builder.getStringAttr(sources.name(train.range.file)));
-  op->setAttr("ptl.train", trainAttribute(builder, program, sources));
+  op->setAttr("ptl.train", trainAttribute(builder, program, sources, !mixing));
   op->setAttr("ptl.plan", planAttribute(builder, program, plan, sources));
 
-  const sema::Node *mixing = mixesBatch(program.loss);
   bool isShort = train.data.tail == sema::Tail::Short;
   if (isShort && mixing) {
     diags.error(train.data.range, "'tail: short' needs a loss that treats samples one by one")
@@ -217,6 +225,6 @@ OwningOpRef<ModuleOp> ModuleImporter::run(const sema::Program *sampling) {
 OwningOpRef<ModuleOp> ptlc::importProgram(MLIRContext &context, const sema::Program &program,
                                           const sema::Program *sampling, const sema::PlanSpec &plan,
                                           const lang::SourceManager &sources,
-                                          lang::DiagnosticEngine &diags) {
-  return ModuleImporter(context, program, plan, sources, diags).run(sampling);
+                                          lang::DiagnosticEngine &diags, ImportStage stage) {
+  return ModuleImporter(context, program, plan, sources, diags, stage).run(sampling);
 }

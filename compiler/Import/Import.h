@@ -1,7 +1,7 @@
 //===- Import.h - From a checked program to the ptl dialect -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The importer makes stage `flat`: a module with
+// The importer makes the stages `model` and `flat`; `flat` is a module with
 //   @loss(weights, data fields, step [, valid]) -> (loss, metrics)
 //   @eval    the same with drop-out off, when `train` evaluates
 //   @logits  for one sequence, when the model has `fn logits`
@@ -17,12 +17,19 @@
 
 namespace ptlc {
 
+/// Which stage an import makes.
+enum class ImportStage {
+  Model, ///< a function for each function of the program, to look at
+  Flat   ///< all calls expanded: what the passes take
+};
+
 /// Translates `program` under `plan`. `sampling` is the same program with a batch of one, or null
 /// when it can't be sampled. Reports what can't be translated on `diags` and returns null then.
 mlir::OwningOpRef<mlir::ModuleOp>
 importProgram(mlir::MLIRContext &context, const sema::Program &program,
               const sema::Program *sampling, const sema::PlanSpec &plan,
-              const lang::SourceManager &sources, lang::DiagnosticEngine &diags);
+              const lang::SourceManager &sources, lang::DiagnosticEngine &diags,
+              ImportStage stage = ImportStage::Flat);
 
 } // namespace ptlc
 

@@ -150,16 +150,20 @@ static DictionaryAttr scheduleAttribute(OpBuilder &builder, const sema::Schedule
 }
 
 static void addFiles(OpBuilder &builder, Entries &entries, const sema::Program &program,
-                     const lang::SourceManager &sources) {
+                     const lang::SourceManager &sources, bool padsEvaluation) {
   const sema::TrainSpec &train = program.train;
   SmallVector<Attribute> evals, inits;
-  for (const sema::EvalSpec &eval : train.evals)
+  for (const sema::EvalSpec &eval : train.evals) {
+    sema::DataSpec data = eval.data;
+    if (!data.tailGiven && padsEvaluation)
+      data.tail = sema::Tail::Short;
     evals.push_back(Entries(builder)
-                        .add("data", dataAttribute(builder, eval.data, sources))
+                        .add("data", dataAttribute(builder, data, sources))
                         .integer("every", eval.every)
                         .integer("batches", eval.batches.value_or(0))
                         .text("line", import::placeOf(eval.range, sources))
                         .get());
+  }
   for (const sema::InitSpec &init : train.inits)
     inits.push_back(Entries(builder)
                         .text("file", init.file)
@@ -176,7 +180,8 @@ static void addFiles(OpBuilder &builder, Entries &entries, const sema::Program &
 }
 
 DictionaryAttr ptlc::import::trainAttribute(OpBuilder &builder, const sema::Program &program,
-                                            const lang::SourceManager &sources) {
+                                            const lang::SourceManager &sources,
+                                            bool padsEvaluation) {
   const sema::TrainSpec &train = program.train;
   SmallVector<Attribute> optimizers;
   for (const sema::OptimizerSpec &optimizer : train.optimizers)
@@ -192,7 +197,7 @@ DictionaryAttr ptlc::import::trainAttribute(OpBuilder &builder, const sema::Prog
       .text("on_nonfinite", train.onNonfinite == sema::OnNonfinite::Stop ? "stop" : "skip");
   if (train.clip)
     entries.real("clip", *train.clip);
-  addFiles(builder, entries, program, sources);
+  addFiles(builder, entries, program, sources, padsEvaluation);
   return entries.get();
 }
 
@@ -250,8 +255,10 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Progr
     shards.push_back(shardAttribute(builder, program, plan, rule, sources));
   for (const sema::Promise &promise : plan.promises)
     promises.push_back(promiseAttribute(builder, plan, promise, sources));
-  return Entries(builder)
-      .text("name", plan.name)
+  Entries entries(builder);
+  if (plan.bucketBytes)
+    entries.integer("bucket", static_cast<int64_t>(*plan.bucketBytes));
+  return entries.text("name", plan.name)
       .add("mesh", builder.getArrayAttr(mesh))
       .add("shard", builder.getArrayAttr(shards))
       .add("promises", builder.getArrayAttr(promises))

@@ -13,8 +13,10 @@ namespace ptlc::import {
 std::string placeOf(lang::SourceRange range, const lang::SourceManager &sources);
 
 /// Returns the `train` block as a dictionary; the keys are listed in compiler/doc/Import.md.
+/// `padsEvaluation`: the last batch of an evaluation may be short, so that all data are evaluated
+/// unless the program says otherwise.
 mlir::DictionaryAttr trainAttribute(mlir::OpBuilder &builder, const sema::Program &program,
-                                    const lang::SourceManager &sources);
+                                    const lang::SourceManager &sources, bool padsEvaluation);
 
 /// Returns the plan as a dictionary: mesh, shard rules, micro-batches, promises.
 mlir::DictionaryAttr planAttribute(mlir::OpBuilder &builder, const sema::Program &program,

@@ -7,6 +7,7 @@ using namespace ptlc;
 
 static constexpr PhaseInfo kPhases[] = {
     {Phase::Ast, "ast", "the parsed file"},
+    {Phase::Model, "model", "functions and calls as they are written"},
     {Phase::Flat, "flat", "one function per use; every weight an argument with its path"},
     {Phase::Train, "train", "with backward, gradient accumulation, clipping and optimizer"},
     {Phase::Precision, "precision", "with casts, f32 masters and types of reductions"},

@@ -15,6 +15,7 @@ namespace ptlc {
 
 enum class Phase {
   Ast,       ///< the parsed file
+  Model,     ///< functions as they are written
   Flat,      ///< one function; every weight an argument with its path
   Train,     ///< + backward, gradient accumulation, clipping, optimizer
   Precision, ///< + casts, masters, types of reductions

@@ -4,6 +4,7 @@
 #include "compiler/Pipelines/Pipeline.h"
 
 #include "compiler/Codegen/CUDA/Passes.h"
+#include "compiler/Transforms/Comm/Passes.h"
 #include "compiler/Transforms/Expand/Passes.h"
 #include "compiler/Transforms/Fuse/Passes.h"
 #include "compiler/Transforms/Memory/Passes.h"
@@ -21,6 +22,7 @@ using namespace mlir;
 
 static void registerPasses() {
   registerTransformsPasses();
+  ptlc::comm::registerPtlcCommPasses();
   ptlc::expand::registerPtlcExpandPasses();
   ptlc::grad::registerPtlcGradPasses();
   ptlc::shard::registerPtlcShardPasses();

@@ -1,32 +1,10 @@
-//===- Layout.cpp - Where the elements of a cut dimension lie -------------===//
+//===- Layout.cpp - Meshes, shardings and cuts as attributes --------------===//
 // SPDX-License-Identifier: Apache-2.0
-//
-// Nested ceil division: each axis divides the block of the axes before it, so
-// that removing or adding the minor axis gives again a legal layout.
 //===----------------------------------------------------------------------===//
 #include "dialects/Spmd/Spmd.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace ptlc;
-
-int64_t spmd::nestedCeil(int64_t size, ArrayRef<int64_t> sizes) {
-  for (int64_t count : sizes)
-    size = llvm::divideCeil(size, count);
-  return size;
-}
-
-spmd::Extent spmd::shardExtent(int64_t size, ArrayRef<int64_t> sizes,
-                               ArrayRef<int64_t> coordinates) {
-  Extent extent{0, size};
-  int64_t block = size;
-  for (auto [count, coordinate] : llvm::zip_equal(sizes, coordinates)) {
-    block = llvm::divideCeil(block, count);
-    extent.start += coordinate * block;
-    extent.valid = std::clamp<int64_t>(extent.valid - coordinate * block, 0, block);
-  }
-  return extent;
-}
 
 spmd::MeshOp spmd::findMesh(Operation *module) {
   for (Operation &op : module->getRegion(0).front())

@@ -76,4 +76,17 @@ def Spmd_CutsAttr : Spmd_Attr<"Cuts", "cuts"> {
   }];
 }
 
+def Spmd_MemberAttr : Spmd_Attr<"Member", "member"> {
+  let summary = "Why one of several values travels in a collective";
+  let description = [{
+    The place of the .ptl expression that made a collective necessary, and the reason.
+
+    Example: `#spmd.member<"model.ptl:31:12" because "'ptl.dot' folds 'batch'">`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$line, "::mlir::StringAttr":$reason);
+  let hasCustomAssemblyFormat = 0;
+  let assemblyFormat = "`<` $line `because` $reason `>`";
+}
+def Spmd_MemberArrayAttr : TypedArrayAttrBase<Spmd_MemberAttr, "array of members">;
+
 #endif // PTLC_DIALECTS_SPMD_SPMDATTRS_TD

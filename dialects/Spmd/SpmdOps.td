@@ -48,11 +48,12 @@ def Spmd_AllReduceOp : Spmd_Collective<"all_reduce"> {
     * (C1) `axes` isn't empty and names no axis twice.
     * (C2) `mesh` refers to a `spmd.mesh` that has every axis of `axes`.
     * (C3) results have the types of the operands.
+    * (C4) `members`, the ledger of a merged collective, has an entry for each operand.
 
     Example: `%g = spmd.all_reduce sum %dw over @mesh [dp] : tensor<64x32xf32, ...>`
   }];
   let arguments = (ins Ptl_FoldKindAttr:$kind, Variadic<Ptl_Tensor>:$inputs, FlatSymbolRefAttr:$mesh, Spmd_AxesAttr:$axes,
-                       OptionalAttr<StrAttr>:$reason);
+                       OptionalAttr<StrAttr>:$reason, OptionalAttr<Spmd_MemberArrayAttr>:$members);
   let results = (outs Variadic<Ptl_Tensor>:$outputs);
   let assemblyFormat = "$kind $inputs `over` $mesh custom<AxisList>($axes) (`reason` $reason^)? attr-dict `:` type($inputs) `->` type($outputs)";
 }

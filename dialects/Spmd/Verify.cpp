@@ -97,6 +97,9 @@ static LogicalResult verifyDimCollective(OpT op, SymbolTableCollection &tables, 
 LogicalResult AllReduceOp::verify() {
   if (getInputs().getTypes() != getOutputs().getTypes()) // C3
     return emitOpError("results must have the types of the operands");
+  if (ArrayAttr members = getMembersAttr(); members && members.size() != getInputs().size()) // C4
+    return emitOpError() << "has " << members.size() << " members for " << getInputs().size()
+                         << " operands";
   return verifyAxes(*this, getAxes());
 }
 LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &tables) {

@@ -52,9 +52,11 @@ std::optional<DataSpec> readData(EntryReader &entry, llvm::ArrayRef<llvm::String
   data.files = readFiles(files, data.kind == DataKind::Npy);
   if (const ast::Arg *shuffle = entry.named("shuffle"))
     data.shuffle = entry.flag(*shuffle).value_or(false);
-  if (const ast::Arg *tail = entry.named("tail"))
+  if (const ast::Arg *tail = entry.named("tail")) {
+    data.tailGiven = true;
     if (std::optional<unsigned> word = entry.word(*tail, {"drop", "short", "wrap"}))
       data.tail = static_cast<Tail>(*word);
+  }
   return data;
 }
 

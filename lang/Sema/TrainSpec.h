@@ -32,6 +32,7 @@ struct DataSpec {
   std::vector<DataFile> files;
   bool shuffle = false;
   Tail tail = Tail::Drop;
+  bool tailGiven = false; ///< written; else an evaluation takes all of its data
   lang::SourceRange range;
 };
 

@@ -94,8 +94,6 @@ void Refusal::communication() {
     refuse(plan.pipeline->range, "'pipeline'");
   if (plan.overlap.value_or(false))
     refuse(plan.overlapRange, "'overlap'");
-  if (plan.bucketBytes)
-    refuse(plan.bucketRange, "'bucket'");
   for (const Promise &promise : plan.promises)
     if (promise.what == Promise::What::Time)
       refuse(promise.range, "'assert time'");

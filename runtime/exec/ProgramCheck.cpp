@@ -159,6 +159,8 @@ Status Checker::check() {
     PTLRT_TRY(scalar(hyper.name.c_str(), hyper.offset));
   for (const EvalInfo &eval : info.evals) {
     PTLRT_TRY(function("the evaluation", eval.function));
+    if (eval.end)
+      PTLRT_TRY(function("the end of the evaluation", *eval.end));
     PTLRT_TRY(fields(eval.data, 1));
     PTLRT_TRY(outputs(eval.outputs));
   }

@@ -127,6 +127,8 @@ static EvalInfo readEval(const json &from, const Mesh &mesh) {
   eval.every = from.value("every", int64_t{0});
   eval.batches = from.value("batches", int64_t{0});
   eval.function = from.at("function");
+  if (from.contains("end"))
+    eval.end = from["end"].get<int64_t>();
   eval.outputs = readOutputs(from.at("outputs"));
   return eval;
 }

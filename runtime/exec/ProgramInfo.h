@@ -52,6 +52,7 @@ struct EvalInfo {
   DataSpec data;
   int64_t every = 0, batches = 0; ///< batches 0: the whole data
   int64_t function = 0;
+  std::optional<int64_t> end; ///< makes the outputs of what `function` added up
   OutputInfo outputs;
 };
 

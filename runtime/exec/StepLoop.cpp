@@ -137,6 +137,12 @@ Status StepLoop::evaluate(int64_t step) {
   return Status::ok();
 }
 
+void StepLoop::addOutputs(const OutputInfo &outputs, double weight, std::span<double> results) {
+  results[0] += weight * state.floatAt(outputs.loss);
+  for (size_t m = 0; m < outputs.metrics.size(); ++m)
+    results[1 + m] += weight * state.floatAt(outputs.metrics[m].offset);
+}
+
 Status StepLoop::evaluateOne(size_t index, std::span<double> results) {
   const EvalInfo &eval = info.evals[index];
   BatchLoader &batches = evalLoaders[index];
@@ -146,12 +152,14 @@ Status StepLoop::evaluateOne(size_t index, std::span<double> results) {
   for (int64_t batch = 0; batch < evalBatches[index]; ++batch) {
     PTLRT_TRY(batches.load(batch, state.memory()));
     state.rank.valid = batches.valid(batch);
-    PTLRT_TRY(state.call(job.program().functions[eval.function], 0));
-    auto weight = static_cast<double>(state.rank.valid);
-    samples += weight;
-    results[0] += weight * state.floatAt(eval.outputs.loss);
-    for (size_t m = 0; m < eval.outputs.metrics.size(); ++m)
-      results[1 + m] += weight * state.floatAt(eval.outputs.metrics[m].offset);
+    PTLRT_TRY(state.call(job.program().functions[eval.function], batch));
+    samples += static_cast<double>(state.rank.valid);
+    if (!eval.end)
+      addOutputs(eval.outputs, static_cast<double>(state.rank.valid), results);
+  }
+  if (eval.end) {
+    PTLRT_TRY(state.call(job.program().functions[*eval.end], 0));
+    addOutputs(eval.outputs, samples, results);
   }
   for (double &result : results)
     result /= samples;

@@ -27,6 +27,7 @@ private:
   void writeHypers(int64_t step);
   Status evaluate(int64_t step);
   Status evaluateOne(size_t index, std::span<double> results);
+  void addOutputs(const OutputInfo &outputs, double weight, std::span<double> results);
   Status checkReplicas();
   Status compareWith(const RankState &leader, const TensorInfo &tensor, const std::string &name,
                      const Layout &layout) const;

@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Analysis/Sharding/Mesh.h"
 
-#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace ptlc::sharding;
@@ -82,12 +81,16 @@ Sharding Sharding::withPartial(AxisSet set) const {
   return result;
 }
 
+static SmallVector<int64_t, 4> sizesOf(const Mesh &mesh, ArrayRef<AxisId> list) {
+  SmallVector<int64_t, 4> sizes;
+  for (AxisId axis : list)
+    sizes.push_back(mesh[axis].size);
+  return sizes;
+}
+
 SmallVector<int64_t, 4> ptlc::sharding::blockLengths(const Mesh &mesh, int64_t n,
                                                      ArrayRef<AxisId> list) {
-  SmallVector<int64_t, 4> lengths = {n};
-  for (AxisId axis : list)
-    lengths.push_back(llvm::divideCeil(lengths.back(), mesh[axis].size));
-  return lengths;
+  return spmd::nestedBlocks(n, sizesOf(mesh, list));
 }
 
 int64_t ptlc::sharding::localLength(const Mesh &mesh, int64_t n, ArrayRef<AxisId> list) {
@@ -108,14 +111,7 @@ SmallVector<int64_t, 4> ptlc::sharding::localShape(const Mesh &mesh, ArrayRef<in
 
 Extent ptlc::sharding::extentOf(const Mesh &mesh, int64_t n, ArrayRef<AxisId> list,
                                 ArrayRef<int64_t> coords) {
-  Extent extent{0, n};
-  int64_t block = n;
-  for (size_t i = 0; i < list.size(); i++) {
-    block = llvm::divideCeil(block, mesh[list[i]].size);
-    extent.start += coords[i] * block;
-    extent.valid = std::clamp<int64_t>(extent.valid - coords[i] * block, 0, block);
-  }
-  return extent;
+  return spmd::shardExtent(n, sizesOf(mesh, list), coords);
 }
 
 SmallVector<Extent> ptlc::sharding::allExtents(const Mesh &mesh, int64_t n, ArrayRef<AxisId> list) {

@@ -6,17 +6,15 @@
 // by which axes it is cut, major first, and over which axes the value is still
 // *pending*, that is: to be folded over the ranks along them.
 //
-// Uneven dimensions are cut by nested ceiling division: n cut by axes of sizes
-// k1, k2, ... has blocks b0 = n, bi = ceil(b(i-1) / ki). Every rank holds a
-// buffer of the last block's length; what lies beyond the valid part is junk.
-// Gathering the minor axis of any list gives again a legal shard, which is what
-// makes resharding local in nearly all cases.
+// Uneven dimensions are cut by nested ceiling division (dialects/Spmd/Extent.h).
+// Every rank holds a buffer of the last block's length; what lies beyond the
+// valid part is junk. Gathering the minor axis of any list gives again a legal
+// shard, which is what makes resharding local in nearly all cases.
 //===----------------------------------------------------------------------===//
 #ifndef PTLC_COMPILER_ANALYSIS_SHARDING_MESH_H
 #define PTLC_COMPILER_ANALYSIS_SHARDING_MESH_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
+#include "dialects/Spmd/Extent.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
@@ -100,11 +98,7 @@ bool isUneven(const Mesh &mesh, int64_t n, llvm::ArrayRef<AxisId> list);
 llvm::SmallVector<int64_t, 4> localShape(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                                          const Sharding &sharding);
 
-/// Global start and valid length of one shard.
-struct Extent {
-  int64_t start = 0, valid = 0;
-  bool operator==(const Extent &) const = default;
-};
+using spmd::Extent;
 /// The shard at `coords`, one coordinate per axis of `list`.
 Extent extentOf(const Mesh &mesh, int64_t n, llvm::ArrayRef<AxisId> list,
                 llvm::ArrayRef<int64_t> coords);

@@ -80,4 +80,15 @@ def ChunkRows : Pass<"fuse-chunk-rows", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ptlc::rt::RtDialect", "::ptlc::spmd::SpmdDialect"];
 }
 
+def RestorePlaces : Pass<"fuse-restore-places", "::mlir::ModuleOp"> {
+  let summary = "Gives constants that folding made the place of their first reader";
+  let description = [{
+    Before:  %c = ptl.constant 2.0 : tensor<f32> loc(unknown)
+             %y = ptl.elementwise mul %x, %c : .. loc("m.ptl":3:4)
+    After:   %c = ptl.constant 2.0 : tensor<f32> loc("m.ptl":3:4)
+
+    Requires: nothing. Keeps: everything but locations.
+  }];
+}
+
 #endif // PTLC_TRANSFORMS_FUSE_PASSES_TD

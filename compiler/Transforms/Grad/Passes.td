@@ -30,4 +30,22 @@ def BuildStep : Pass<"grad-build-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ptlc::ptl::PtlDialect", "::ptlc::spmd::SpmdDialect"];
 }
 
+def SplitEvaluation : Pass<"grad-split-evaluation", "::mlir::ModuleOp"> {
+  let summary = "Divides totals of an evaluation once, for all of its batches";
+  let description = [{
+    The body of a loop over the batches of an evaluation computes totals over rows; what is made of
+    totals (means, and whatever the loss does with them) stands behind it.
+
+    Before:  func.func @eval(..) { %s = sum of rows; %n = count of rows; %l = %s / %n; return %l }
+    After:   func.func @eval(..) {
+               %t:2 = ptl.accumulate pieces 1 (%k) -> .. { sum and count; ptl.yield } {ptl.over_batches}
+               %l = %t#0 / %t#1
+               return %l }
+
+    Requires: stage `train`. Keeps: the function's value for one batch; functions that hand on anything
+    but sums over rows, or that know no number of valid samples, stay as they are.
+  }];
+  let dependentDialects = ["::ptlc::ptl::PtlDialect"];
+}
+
 #endif // PTLC_COMPILER_TRANSFORMS_GRAD_PASSES_TD

@@ -126,7 +126,8 @@ LogicalResult memory::insertCopies(func::FuncOp function, const Layouts &layouts
   });
   function.walk([&](ptl::YieldOp op) {
     Leaving leaving(op);
-    bool once = cast<ptl::AccumulateOp>(op->getParentOp()).getPieces() == 1;
+    auto loop = cast<ptl::AccumulateOp>(op->getParentOp());
+    bool once = loop.getPieces() == 1 && !loop->hasAttr("ptl.over_batches");
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
       once ? leaving.own(i) : leaving.add(i);
   });

@@ -81,7 +81,7 @@ Value Partitioner::emit(const Step &step, Value local, Versions &versions,
                                          axes, reason);
   case StepKind::AllReduce:
     return spmd::AllReduceOp::create(builder, loc, TypeRange{type}, kind, ValueRange{local}, symbol,
-                                     axes, reason)
+                                     axes, reason, /*members=*/nullptr)
         .getResult(0);
   case StepKind::Permute:
     emitError(loc) << "exchanging shards between '" << axesText(mesh, step.axes)

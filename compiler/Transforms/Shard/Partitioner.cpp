@@ -166,6 +166,9 @@ LogicalResult Partitioner::accumulate(ptl::AccumulateOp op) {
   // Signed: the unsigned count would select a builder that makes no block.
   auto local = ptl::AccumulateOp::create(builder, op.getLoc(), op.getResultTypes(),
                                          static_cast<int64_t>(op.getPieces()));
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (attribute.getName() != kShardings && attribute.getName() != kOrigins)
+      local->setDiscardableAttr(attribute.getName(), attribute.getValue());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&local.getBody().front());
   Versions &index = values.try_emplace(op.getPiece(), op.getLoc()).first->second;

@@ -72,6 +72,15 @@ func.func @all_reduce_c3(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
 // -----
 
 spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @all_reduce_c4(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{has 2 members for 1 operands}}
+  %y = spmd.all_reduce sum %x over @mesh [dp] {members = [#spmd.member<"" because "">, #spmd.member<"" because "">]} : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
 func.func @all_gather_c1(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
   // expected-error @below {{needs at least one axis}}
   %y = spmd.all_gather %x along seq over @mesh [] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<9x6xf32, #ptl.dims<[seq, heads]>>

@@ -18,6 +18,8 @@ func.func @shardings(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>> {spmd.sharding
 func.func @collectives(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>, %s: tensor<f32>) -> tensor<4x6xf32, #ptl.dims<[seq, heads]>> {
   // CHECK: spmd.all_reduce sum %{{.*}}, %{{.*}} over @mesh [dp, tp] reason "gradients"
   %r:2 = spmd.all_reduce sum %x, %s over @mesh [dp, tp] reason "gradients" : tensor<4x6xf32, #ptl.dims<[seq, heads]>>, tensor<f32> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>, tensor<f32>
+  // CHECK: spmd.all_reduce max %{{.*}} over @mesh [tp] {members = [#spmd.member<"m.ptl:1:2" because "'softmax' folds">]}
+  %top = spmd.all_reduce max %s over @mesh [tp] {members = [#spmd.member<"m.ptl:1:2" because "'softmax' folds">]} : tensor<f32> -> tensor<f32>
   // CHECK: spmd.all_gather %{{.*}} along seq over @mesh [tp]
   %g = spmd.all_gather %r#0 along seq over @mesh [tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x6xf32, #ptl.dims<[seq, heads]>>
   // CHECK: spmd.slice %{{.*}} along seq over @mesh [dp, tp]

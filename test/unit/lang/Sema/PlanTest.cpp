@@ -77,8 +77,9 @@ std::string refusals(const std::string &directives) {
 }
 
 TEST(Refusal, LaterFeaturesAreRefusedAtTheirLine) {
-  EXPECT_EQ(refusals("shard batch: dp; microbatches 2; reproducible; place dp, pp"), "");
-  EXPECT_EQ(refusals("zero 0, over: dp; precision f32; overlap false; remat none"), "");
+  EXPECT_EQ(refusals("shard batch: dp; microbatches 2; reproducible; bucket 25 MB"), "");
+  EXPECT_EQ(refusals("zero 0, over: dp; precision f32; overlap false; remat none; place dp, pp"),
+            "");
   EXPECT_EQ(refusals("zero 3, over: pp"), "");
   EXPECT_EQ(refusals("shard a: dp, in: w"),
             "12:40: error: 'shard' with 'in:' is not supported yet");
@@ -87,7 +88,6 @@ TEST(Refusal, LaterFeaturesAreRefusedAtTheirLine) {
             "12:34: error: 'precision' other than f32 is not supported yet");
   EXPECT_EQ(refusals("remat full"), "12:34: error: 'remat' is not supported yet");
   EXPECT_EQ(refusals("overlap"), "12:34: error: 'overlap' is not supported yet");
-  EXPECT_EQ(refusals("bucket 25 MB"), "12:34: error: 'bucket' is not supported yet");
   // A promise that nobody would check is refused; without a pipeline there is no bubble to break
   // one.
   EXPECT_EQ(refusals("assert memory <= 3 GB"),
