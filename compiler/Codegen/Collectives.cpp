@@ -1,10 +1,8 @@
 //===- Collectives.cpp - What ranks do together, for the runtime ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime divides a dimension into ceil(length / n) elements for each of the
-// n members of a group. The program divides by one axis after the other. Both
-// give shards of one size, but they start alike only where all blocks but those
-// of the last axis divide evenly.
+// Tensors are described as the runtime walks them: row-major, what is around the
+// dimension that is cut or joined folded to one number on each side.
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Collectives.h"
 
@@ -12,7 +10,6 @@
 #include "compiler/Support/Location.h"
 #include "dialects/Spmd/Spmd.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace ptlc;
@@ -122,6 +119,57 @@ static void describeAlong(json::Object &object, Op op, Value whole, const codege
   object["bytes"] = bytesOf(type) * (ranks - 1) / ranks;
 }
 
+/// Bytes that a rank receives in the mean when each keeps its own block of `from` and `to`.
+static double exchangedBytes(spmd::AllToAllOp op, ArrayRef<int64_t> sizes, int64_t from, int64_t to,
+                             double bytes) {
+  int64_t ranks = llvm::product_of(sizes);
+  double kept = 0;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    SmallVector<int64_t> coordinates(sizes.size());
+    for (int64_t i = sizes.size(), rest = rank; i-- > 0; rest /= sizes[i])
+      coordinates[i] = rest % sizes[i];
+    kept += double(spmd::shardExtent(from, sizes, coordinates).valid) *
+            double(spmd::shardExtent(to, sizes, coordinates).valid);
+  }
+  return bytes * (1 - kept / (double(from) * double(to))) / double(ranks);
+}
+
+static void describeExchange(json::Object &object, spmd::AllToAllOp op,
+                             const codegen::Places &places) {
+  addAxes(object, op.getAxes(), op);
+  spmd::MeshOp mesh = spmd::findMesh(op->getParentOfType<ModuleOp>());
+  SmallVector<int64_t> sizes;
+  for (StringAttr axis : op.getAxes().getNames())
+    sizes.push_back(mesh.getAxisSize(axis).value_or(1));
+  int64_t from = ptl::getDimSize(op.getResult(), op.getFrom()),
+          to = ptl::getDimSize(op.getX(), op.getTo());
+  bool fromFirst = *ptl::findDim(op.getX().getType(), op.getFrom()) <
+                   *ptl::findDim(op.getX().getType(), op.getTo());
+  int64_t parts[3] = {1, 1, 1}; // outer, middle, inner
+  unsigned part = 0;
+  auto type = cast<RankedTensorType>(op.getX().getType());
+  for (auto [name, size] : llvm::zip_equal(ptl::getDims(type), type.getShape()))
+    if (name == op.getFromAttr() || name == op.getToAttr())
+      ++part;
+    else
+      parts[part] *= size;
+  int64_t elements = parts[0] * parts[1] * parts[2] * from * to;
+  object["kind"] = "all_to_all";
+  object["reason"] = op.getReason().value_or("").str();
+  object["type"] = elementName(type);
+  object["segments"] = json::Array{json::Object{{"in", codegen::layoutOf(op.getX(), places)},
+                                                {"out", codegen::layoutOf(op.getResult(), places)},
+                                                {"outer", parts[0]},
+                                                {"length", fromFirst ? from : to},
+                                                {"middle", parts[1]},
+                                                {"other", fromFirst ? to : from},
+                                                {"inner", parts[2]},
+                                                {"joins_second", !fromFirst}}};
+  object["elements"] = elements;
+  double bytes = double(elements) * double(kernel::byteSize(kernel::elementOf(type)));
+  object["bytes"] = exchangedBytes(op, sizes, from, to, bytes);
+}
+
 json::Object codegen::describeCollective(Operation *op, const Places &places, int64_t times) {
   json::Object object{{"times", times}, {"line", lineOf(op->getLoc())}};
   llvm::TypeSwitch<Operation *>(op)
@@ -139,35 +187,14 @@ json::Object codegen::describeCollective(Operation *op, const Places &places, in
         object["kind"] = "reduce_scatter";
         object["reduce"] = kFolds[unsigned(scatter.getKind())];
         object["reason"] = scatter.getReason().value_or("").str();
-      });
+      })
+      .Case([&](spmd::AllToAllOp exchange) { describeExchange(object, exchange, places); });
   return object;
 }
 
-/// Whether cutting `dim` of `whole` by one axis after the other is cutting it by their product.
-template <typename Op> static LogicalResult checkAlong(Op op, Value whole) {
-  spmd::MeshOp mesh = spmd::findMesh(op->template getParentOfType<ModuleOp>());
-  int64_t length = ptl::getDimSize(whole, op.getDimAttr()), block = length;
-  int64_t piece = ptl::getDimSize(op.getX() == whole ? op.getResult() : op.getX(), op.getDimAttr());
-  ArrayRef<StringAttr> axes = op.getAxes().getNames();
-  int64_t ranks = 1;
-  for (StringAttr axis : axes)
-    ranks *= mesh.getAxisSize(axis).value_or(1);
-  for (StringAttr axis : axes) {
-    int64_t size = mesh.getAxisSize(axis).value_or(1);
-    block = llvm::divideCeil(block, size);
-    ranks /= size;
-    if (block != piece * ranks)
-      return op.emitError("'") << op.getDim() << "' of size " << length
-                               << " can't be joined over several axes that don't divide it evenly";
-  }
-  return success();
-}
-
 LogicalResult codegen::checkCollective(Operation *op) {
-  if (auto gather = dyn_cast<spmd::AllGatherOp>(op))
-    return checkAlong(gather, gather.getResult());
-  if (auto scatter = dyn_cast<spmd::ReduceScatterOp>(op))
-    return checkAlong(scatter, scatter.getX());
+  if (isa<spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp>(op))
+    return success();
   auto reduce = dyn_cast<spmd::AllReduceOp>(op);
   if (!reduce)
     return op->emitError("'") << op->getName() << "' isn't supported on CPUs yet";

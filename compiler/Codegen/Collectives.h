@@ -12,9 +12,8 @@ namespace ptlc::codegen {
 /// A layout of runtime/doc/ABI.md: where a value lies in the arena.
 llvm::json::Object layoutOf(mlir::Value value, const Places &places);
 
-/// Emits an error if `op` is a collective that the runtime doesn't know: anything but all_reduce,
-/// all_gather and reduce_scatter, several element types in one, or a division by several axes that
-/// isn't the one by their product.
+/// Emits an error if `op` is no collective that the runtime knows, or reduces several element types
+/// in one.
 llvm::LogicalResult checkCollective(mlir::Operation *op);
 
 /// An entry of `collectives` of runtime/doc/ABI.md; `times` is how often a step runs it.

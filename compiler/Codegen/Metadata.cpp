@@ -42,16 +42,18 @@ static json::Value toJson(Attribute attribute) {
   return object;
 }
 
+/// What the train block says; empty without one.
+static DictionaryAttr trainOf(ModuleOp module) {
+  auto train = module->getAttrOfType<DictionaryAttr>("ptl.train");
+  return train ? train : DictionaryAttr::get(module.getContext());
+}
+
 namespace {
 class Writer {
 public:
   Writer(ModuleOp module, const Schedule &schedule, const TargetOptions &options)
-      : module(module), schedule(schedule), options(options), places(module) {
-    train = module->getAttrOfType<DictionaryAttr>("ptl.train");
-    if (!train)
-      train = DictionaryAttr::get(module.getContext());
-    step = module.lookupSymbol<func::FuncOp>("step");
-  }
+      : module(module), schedule(schedule), options(options), places(module),
+        train(trainOf(module)), step(module.lookupSymbol<func::FuncOp>("step")) {}
   std::string write();
 
 private:

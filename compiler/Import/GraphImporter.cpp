@@ -179,77 +179,31 @@ Value GraphImporter::buildConstant(const sema::Node &node) {
   return constant(value, resultType(node));
 }
 
+static constexpr std::pair<sema::Op, ElementwiseKind> kElementwise[] = {
+    {sema::Op::Add, ElementwiseKind::Add},      {sema::Op::Sub, ElementwiseKind::Sub},
+    {sema::Op::Mul, ElementwiseKind::Mul},      {sema::Op::Div, ElementwiseKind::Div},
+    {sema::Op::Mod, ElementwiseKind::Mod},      {sema::Op::Pow, ElementwiseKind::Pow},
+    {sema::Op::Max2, ElementwiseKind::Max},     {sema::Op::Min2, ElementwiseKind::Min},
+    {sema::Op::Eq, ElementwiseKind::Eq},        {sema::Op::Ne, ElementwiseKind::Ne},
+    {sema::Op::Lt, ElementwiseKind::Lt},        {sema::Op::Le, ElementwiseKind::Le},
+    {sema::Op::Gt, ElementwiseKind::Gt},        {sema::Op::Ge, ElementwiseKind::Ge},
+    {sema::Op::And, ElementwiseKind::And},      {sema::Op::Or, ElementwiseKind::Or},
+    {sema::Op::Where, ElementwiseKind::Select}, {sema::Op::Neg, ElementwiseKind::Neg},
+    {sema::Op::Not, ElementwiseKind::Not},      {sema::Op::Abs, ElementwiseKind::Abs},
+    {sema::Op::Exp, ElementwiseKind::Exp},      {sema::Op::Log, ElementwiseKind::Log},
+    {sema::Op::Sqrt, ElementwiseKind::Sqrt},    {sema::Op::Rsqrt, ElementwiseKind::Rsqrt},
+    {sema::Op::Sin, ElementwiseKind::Sin},      {sema::Op::Cos, ElementwiseKind::Cos},
+    {sema::Op::Tanh, ElementwiseKind::Tanh},    {sema::Op::Sigmoid, ElementwiseKind::Sigmoid},
+    {sema::Op::Relu, ElementwiseKind::Relu},    {sema::Op::Gelu, ElementwiseKind::Gelu},
+    {sema::Op::Silu, ElementwiseKind::Silu},    {sema::Op::Floor, ElementwiseKind::Floor},
+    {sema::Op::Ceil, ElementwiseKind::Ceil},
+};
+
 static ElementwiseKind elementwiseKind(sema::Op op) {
-  switch (op) {
-  case sema::Op::Add:
-    return ElementwiseKind::Add;
-  case sema::Op::Sub:
-    return ElementwiseKind::Sub;
-  case sema::Op::Mul:
-    return ElementwiseKind::Mul;
-  case sema::Op::Div:
-    return ElementwiseKind::Div;
-  case sema::Op::Mod:
-    return ElementwiseKind::Mod;
-  case sema::Op::Pow:
-    return ElementwiseKind::Pow;
-  case sema::Op::Max2:
-    return ElementwiseKind::Max;
-  case sema::Op::Min2:
-    return ElementwiseKind::Min;
-  case sema::Op::Eq:
-    return ElementwiseKind::Eq;
-  case sema::Op::Ne:
-    return ElementwiseKind::Ne;
-  case sema::Op::Lt:
-    return ElementwiseKind::Lt;
-  case sema::Op::Le:
-    return ElementwiseKind::Le;
-  case sema::Op::Gt:
-    return ElementwiseKind::Gt;
-  case sema::Op::Ge:
-    return ElementwiseKind::Ge;
-  case sema::Op::And:
-    return ElementwiseKind::And;
-  case sema::Op::Or:
-    return ElementwiseKind::Or;
-  case sema::Op::Where:
-    return ElementwiseKind::Select;
-  case sema::Op::Neg:
-    return ElementwiseKind::Neg;
-  case sema::Op::Not:
-    return ElementwiseKind::Not;
-  case sema::Op::Abs:
-    return ElementwiseKind::Abs;
-  case sema::Op::Exp:
-    return ElementwiseKind::Exp;
-  case sema::Op::Log:
-    return ElementwiseKind::Log;
-  case sema::Op::Sqrt:
-    return ElementwiseKind::Sqrt;
-  case sema::Op::Rsqrt:
-    return ElementwiseKind::Rsqrt;
-  case sema::Op::Sin:
-    return ElementwiseKind::Sin;
-  case sema::Op::Cos:
-    return ElementwiseKind::Cos;
-  case sema::Op::Tanh:
-    return ElementwiseKind::Tanh;
-  case sema::Op::Sigmoid:
-    return ElementwiseKind::Sigmoid;
-  case sema::Op::Relu:
-    return ElementwiseKind::Relu;
-  case sema::Op::Gelu:
-    return ElementwiseKind::Gelu;
-  case sema::Op::Silu:
-    return ElementwiseKind::Silu;
-  case sema::Op::Floor:
-    return ElementwiseKind::Floor;
-  case sema::Op::Ceil:
-    return ElementwiseKind::Ceil;
-  default:
-    return ElementwiseKind::Cast; // ToFloat, ToInt
-  }
+  for (auto [node, kind] : kElementwise)
+    if (node == op)
+      return kind;
+  return ElementwiseKind::Cast; // ToFloat, ToInt
 }
 
 Value GraphImporter::buildElementwise(const sema::Node &node) {

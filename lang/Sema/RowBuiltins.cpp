@@ -8,59 +8,57 @@
 
 namespace ptlc::sema {
 
-template <Op op> static Entity softmaxFunction(BuiltinCall &call) {
+/// What the functions of this file begin with: floats, and the dimension that rows run along.
+struct Rows {
+  ValueId x;
+  Type type;
+  DimId over;
+};
+static std::optional<Rows> rowsOf(BuiltinCall &call) {
   if (!call.takes(1))
-    return Poison{};
-  if (!call.find("over"))
-    return call.error("'" + call.name + "' needs 'over:'");
+    return std::nullopt;
+  if (!call.find("over")) {
+    call.error("'" + call.name + "' needs 'over:'");
+    return std::nullopt;
+  }
   std::optional<Tensor> x = call.floats(*call.positional.front());
   if (!x)
-    return Poison{};
+    return std::nullopt;
   Type type = call.ctx.type(*x);
   std::optional<DimId> over = call.oneOf("over", type);
-  return over ? call.emit(op, {x->value}, type, DimsAttrs{{*over}}) : Poison{};
+  return over ? std::optional(Rows{x->value, type, *over}) : std::nullopt;
+}
+
+template <Op op> static Entity softmaxFunction(BuiltinCall &call) {
+  std::optional<Rows> rows = rowsOf(call);
+  return rows ? call.emit(op, {rows->x}, rows->type, DimsAttrs{{rows->over}}) : Poison{};
 }
 
 template <Op op> static Entity normFunction(BuiltinCall &call) {
-  if (!call.takes(1))
-    return Poison{};
-  if (!call.find("over"))
-    return call.error("'" + call.name + "' needs 'over:'");
-  std::optional<Tensor> x = call.floats(*call.positional.front());
-  if (!x)
-    return Poison{};
-  Type type = call.ctx.type(*x);
-  std::optional<DimId> over = call.oneOf("over", type);
-  std::optional<double> eps = call.real("eps", 1e-5);
-  if (!over || !eps)
+  std::optional<Rows> rows = rowsOf(call);
+  std::optional<double> eps = rows ? call.real("eps", 1e-5) : std::nullopt;
+  if (!eps)
     return Poison{};
   if (*eps < 0)
     return call.error("'eps' must not be negative");
-  return call.emit(op, {x->value}, type, NormAttrs{*over, *eps});
+  return call.emit(op, {rows->x}, rows->type, NormAttrs{rows->over, *eps});
 }
 
 static Entity ropeFunction(BuiltinCall &call) {
-  if (!call.takes(1))
+  std::optional<Rows> rows = rowsOf(call);
+  std::optional<DimId> along = rows ? call.oneOf("along", rows->type) : std::nullopt;
+  std::optional<double> theta = along ? call.real("theta", 10000.0) : std::nullopt;
+  if (!theta)
     return Poison{};
-  std::optional<Tensor> x = call.floats(*call.positional.front());
-  if (!x)
-    return Poison{};
-  Type type = call.ctx.type(*x);
-  std::optional<DimId> over = call.oneOf("over", type);
-  if (!over)
-    return Poison{};
-  std::optional<DimId> along = call.oneOf("along", type);
-  std::optional<double> theta = call.real("theta", 10000.0);
-  if (!along || !theta)
-    return Poison{};
-  if (*over == *along)
+  int64_t size = call.ctx.size(rows->over);
+  if (rows->over == *along)
     return call.error("'rope' runs over one dimension along another");
-  if (call.ctx.size(*over) % 2 != 0)
-    return call.error("'rope' needs an even '" + call.ctx.dimName(*over) + "', is " +
-                      llvm::Twine(call.ctx.size(*over)));
+  if (size % 2 != 0)
+    return call.error("'rope' needs an even '" + call.ctx.dimName(rows->over) + "', is " +
+                      llvm::Twine(size));
   if (*theta <= 0)
     return call.error("'theta' must be positive");
-  return call.emit(Op::Rope, {x->value}, type, RopeAttrs{*over, *along, *theta});
+  return call.emit(Op::Rope, {rows->x}, rows->type, RopeAttrs{rows->over, *along, *theta});
 }
 
 llvm::ArrayRef<Builtin> rowBuiltins() {

@@ -260,20 +260,35 @@ static Entity topKFunction(BuiltinCall &call) {
   return Entity::tuple({Tensor{values[0]}, Tensor{values[1]}});
 }
 
-static Entity expandFunction(BuiltinCall &call) {
+/// expand and one_hot: a tensor and dimensions that it doesn't have yet.
+struct Widening {
+  ValueId x;
+  Type type;
+  DimList dims;
+};
+static std::optional<Widening> wideningOf(BuiltinCall &call) {
   if (!call.takes(2))
-    return Poison{};
+    return std::nullopt;
   std::optional<Tensor> x = call.tensor(*call.positional[0]);
   std::optional<DimList> dims = call.dims(*call.positional[1]);
   if (!x || !dims)
-    return Poison{};
+    return std::nullopt;
   Type type = call.ctx.type(*x);
   for (DimId dim : *dims)
-    if (type.has(dim))
-      return call.error(call.ctx.typeName(type) + " has '" + call.ctx.dimName(dim) + "' already");
-  Type result{type.kind, *dims};
-  result.dims.append(type.dims);
-  return call.emit(Op::Expand, {x->value}, std::move(result), DimsAttrs{*dims});
+    if (type.has(dim)) {
+      call.error(call.ctx.typeName(type) + " has '" + call.ctx.dimName(dim) + "' already");
+      return std::nullopt;
+    }
+  return Widening{x->value, type, *dims};
+}
+
+static Entity expandFunction(BuiltinCall &call) {
+  std::optional<Widening> widening = wideningOf(call);
+  if (!widening)
+    return Poison{};
+  Type result{widening->type.kind, widening->dims};
+  result.dims.append(widening->type.dims);
+  return call.emit(Op::Expand, {widening->x}, std::move(result), DimsAttrs{widening->dims});
 }
 
 static Entity stackFunction(BuiltinCall &call) {
@@ -315,23 +330,16 @@ static Entity stackFunction(BuiltinCall &call) {
 }
 
 static Entity oneHotFunction(BuiltinCall &call) {
-  if (!call.takes(2))
+  std::optional<Widening> widening = wideningOf(call);
+  if (!widening)
     return Poison{};
-  std::optional<Tensor> x = call.tensor(*call.positional[0]);
-  std::optional<DimList> dims = call.dims(*call.positional[1]);
-  if (!x || !dims)
-    return Poison{};
-  Type type = call.ctx.type(*x);
-  if (type.kind != Kind::Int)
-    return call.error("'one_hot' needs an int tensor, not " + call.ctx.typeName(type));
-  if (dims->size() != 1)
+  if (widening->type.kind != Kind::Int)
+    return call.error("'one_hot' needs an int tensor, not " + call.ctx.typeName(widening->type));
+  if (widening->dims.size() != 1)
     return call.error("'one_hot' makes one new dimension");
-  if (type.has(dims->front()))
-    return call.error(call.ctx.typeName(type) + " has '" + call.ctx.dimName(dims->front()) +
-                      "' already");
-  Type result{Kind::Float, type.dims};
-  result.dims.push_back(dims->front());
-  return call.emit(Op::OneHot, {x->value}, std::move(result), DimsAttrs{*dims});
+  Type result{Kind::Float, widening->type.dims};
+  result.dims.push_back(widening->dims.front());
+  return call.emit(Op::OneHot, {widening->x}, std::move(result), DimsAttrs{widening->dims});
 }
 
 static Entity iotaFunction(BuiltinCall &call) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every entry of a plan is checked, but only shards of dimensions in the whole
-// program and micro-batches are compiled. What would be lost silently is refused at its line. Axes of size
-// 1 change nothing, so rules over them pass.
+// program and micro-batches are compiled. What would be lost silently is refused at its line. Axes
+// of size 1 change nothing, so rules over them pass.
 //===----------------------------------------------------------------------===//
 #include "lang/Sema/Program.h"
 

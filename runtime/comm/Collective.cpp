@@ -15,6 +15,8 @@ const char *collectiveName(CollectiveKind kind) {
     return "all_gather";
   case CollectiveKind::ReduceScatter:
     return "reduce_scatter";
+  case CollectiveKind::AllToAll:
+    return "all_to_all";
   case CollectiveKind::Broadcast:
     return "broadcast";
   }

@@ -12,19 +12,25 @@
 
 namespace ptlrt {
 
-enum class CollectiveKind : uint8_t { AllReduce, AllGather, ReduceScatter, Broadcast };
+enum class CollectiveKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast };
 enum class ReduceKind : uint8_t { Sum, Max, Min };
 const char *collectiveName(CollectiveKind kind);
 const char *reduceName(ReduceKind kind);
 
-/// Data of a collective. All-reduce and broadcast work in place on `in`. For the other two the
-/// whole tensor is [outer, length, inner] and each rank's piece [outer, ceil(length / n), inner],
-/// piece i from index i * ceil(length / n); pieces may end early or be empty. All-gather reads the
-/// piece at `in` and writes the whole to `out`, reduce-scatter reads the whole and writes the
-/// piece. `in` and `out` don't overlap.
+/// Data of a collective. All-reduce and broadcast work in place on `in`. For the others `in` and
+/// `out` don't overlap. All-gather reads this rank's piece of [outer, length, inner] at `in` and
+/// writes the whole to `out`, reduce-scatter reads the whole and writes the piece. Pieces cut
+/// `length` by the axes of the group, by nested ceil division (pieceExtent); they may end early or
+/// be empty. All-to-all joins the pieces of one dimension and cuts another: the whole is [outer,
+/// length, middle, other, inner], `in` holds a piece of `length` and `out` one of `other`, or the
+/// other way round (`joinsSecond`).
 struct CommSegment {
   Layout in, out;
   int64_t outer = 1, length = 1, inner = 1;
+  int64_t middle = 1, other = 1; ///< all-to-all
+  bool joinsSecond = false;      ///< all-to-all: `other` is joined, `length` is cut
+
+  int64_t whole() const { return outer * length * middle * other * inner; }
 };
 
 struct Collective {

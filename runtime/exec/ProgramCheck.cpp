@@ -25,6 +25,8 @@ private:
   Status outputs(const OutputInfo &outputs);
   Status function(const char *what, int64_t index);
   Status collective(const Collective &collective);
+  Status segment(const Collective &collective, const CommSegment &segment,
+                 std::span<const int64_t> sizes);
   Status table();
 
   const ProgramInfo &info;
@@ -102,26 +104,42 @@ Status Checker::function(const char *what, int64_t index) {
 
 Status Checker::collective(const Collective &collective) {
   int64_t members = 1;
-  for (int axis : collective.axes)
-    members *= info.mesh.size(axis);
+  std::vector<int64_t> sizes;
+  for (int axis : collective.axes) {
+    sizes.push_back(info.mesh.size(axis));
+    members *= sizes.back();
+  }
   if (collective.root < 0 || collective.root >= members)
     return failure("a broadcast has root {} of {}", collective.root, members);
-  int64_t size = elementSize(collective.element);
-  bool inPlace =
-      collective.kind == CollectiveKind::AllReduce || collective.kind == CollectiveKind::Broadcast;
-  for (const CommSegment &segment : collective.segments) {
-    int64_t whole = segment.outer * segment.length * segment.inner;
-    int64_t piece = segment.outer * ceilDivide(segment.length, members) * segment.inner;
-    bool gathers = collective.kind == CollectiveKind::AllGather;
-    std::string name = collective.describe(info.mesh);
-    PTLRT_TRY(layout(name, segment.in, size,
-                     inPlace   ? segment.in.rows * segment.in.cols
-                     : gathers ? piece
-                               : whole));
-    if (!inPlace)
-      PTLRT_TRY(layout(name, segment.out, size, gathers ? whole : piece));
-  }
+  for (const CommSegment &segment : collective.segments)
+    PTLRT_TRY(this->segment(collective, segment, sizes));
   return Status::ok();
+}
+
+/// Layouts must hold as many elements as the whole or a piece of it has.
+Status Checker::segment(const Collective &collective, const CommSegment &segment,
+                        std::span<const int64_t> sizes) {
+  int64_t size = elementSize(collective.element), whole = segment.whole();
+  std::string name = collective.describe(info.mesh);
+  auto cut = [&](int64_t length) { return whole / length * pieceLength(length, sizes); };
+  int64_t in = whole, out = whole;
+  switch (collective.kind) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::Broadcast:
+    return layout(name, segment.in, size, segment.in.rows * segment.in.cols);
+  case CollectiveKind::AllGather:
+    in = cut(segment.length);
+    break;
+  case CollectiveKind::ReduceScatter:
+    out = cut(segment.length);
+    break;
+  case CollectiveKind::AllToAll:
+    in = cut(segment.joinsSecond ? segment.other : segment.length);
+    out = cut(segment.joinsSecond ? segment.length : segment.other);
+    break;
+  }
+  PTLRT_TRY(layout(name, segment.in, size, in));
+  return layout(name, segment.out, size, out);
 }
 
 Status Checker::table() {

@@ -162,6 +162,7 @@ static Collective readCollective(const json &from, const Mesh &mesh) {
       {"all_reduce", CollectiveKind::AllReduce},
       {"all_gather", CollectiveKind::AllGather},
       {"reduce_scatter", CollectiveKind::ReduceScatter},
+      {"all_to_all", CollectiveKind::AllToAll},
       {"broadcast", CollectiveKind::Broadcast}};
   Collective collective;
   std::string kind = from.at("kind"), reduce = from.value("reduce", "sum");
@@ -187,6 +188,9 @@ static Collective readCollective(const json &from, const Mesh &mesh) {
     result.outer = segment.value("outer", int64_t{1});
     result.length = segment.value("length", int64_t{1});
     result.inner = segment.value("inner", int64_t{1});
+    result.middle = segment.value("middle", int64_t{1});
+    result.other = segment.value("other", int64_t{1});
+    result.joinsSecond = segment.value("joins_second", false);
     collective.segments.push_back(result);
   }
   collective.root = from.value("root", 0);

@@ -48,10 +48,21 @@ public:
 private:
   LogicalResult add(Operation &op);
   LogicalResult setIterate(Block &body, ArrayRef<StringAttr> names);
-  void addDot(ptl::DotOp op);
-  void addReshape(ptl::ReshapeOp op);
-  void addRandom(ptl::RandomOp op);
-  void addScatter(ptl::ScatterAddOp op);
+  void visit(ptl::ConstantOp op);
+  void visit(ptl::IotaOp op);
+  void visit(ptl::RandomOp op);
+  void visit(ptl::ElementwiseOp op);
+  void visit(ptl::DotOp op);
+  void visit(ptl::ReduceOp op);
+  void visit(ptl::TopKOp op);
+  void visit(ptl::GatherOp op);
+  void visit(ptl::ScatterAddOp op);
+  void visit(ptl::ReshapeOp op);
+  void visit(ptl::ConcatOp op);
+  void visit(ptl::SliceOp op);
+  void visit(ptl::PadOp op);
+  void visit(ptl::MicrobatchOp op);
+  void visit(spmd::MaskOp op);
   LogicalResult checkUncut(Operation *op, std::optional<Attribute> cut);
 
   DimId dim(Type type, StringRef name) { return graph.dim(name, ptl::getDimSize(type, name)); }
@@ -99,7 +110,7 @@ LogicalResult GraphBuilder::checkUncut(Operation *op, std::optional<Attribute> c
   return success();
 }
 
-void GraphBuilder::addDot(ptl::DotOp op) {
+void GraphBuilder::visit(ptl::DotOp op) {
   Type lhs = op.getLhs().getType(), rhs = op.getRhs().getType(), type = op.getResult().getType();
   DimList over, all = dims(type);
   for (StringAttr name : op.getOver().getNames())
@@ -123,7 +134,7 @@ void GraphBuilder::addDot(ptl::DotOp op) {
   nodes[op.getResult()] = sum;
 }
 
-void GraphBuilder::addReshape(ptl::ReshapeOp op) {
+void GraphBuilder::visit(ptl::ReshapeOp op) {
   Node *result = node(*op, NodeKind::Reindex);
   for (ptl::ArrowAttr arrow : op.getArrowRange()) {
     ReindexGroup group;
@@ -135,7 +146,7 @@ void GraphBuilder::addReshape(ptl::ReshapeOp op) {
   }
 }
 
-void GraphBuilder::addRandom(ptl::RandomOp op) {
+void GraphBuilder::visit(ptl::RandomOp op) {
   Node *result = node(*op, NodeKind::Random);
   result->normal = op.getKind() == ptl::RandomKind::Normal;
   result->place = fnv1a64(op.getPlace());
@@ -143,106 +154,98 @@ void GraphBuilder::addRandom(ptl::RandomOp op) {
   result->cuts = cuts(op.getResult().getType(), op.getCut());
 }
 
-void GraphBuilder::addScatter(ptl::ScatterAddOp op) {
+void GraphBuilder::visit(ptl::ScatterAddOp op) {
   Node *result = node(*op, NodeKind::ScatterAdd);
   result->over = {dim(op.getResult().getType(), op.getDim())};
   result->operandDims = dims(op.getUpdates().getType());
 }
 
+void GraphBuilder::visit(ptl::ConstantOp op) {
+  node(*op, NodeKind::Constant)->value = op.getValue().convertToDouble();
+}
+
+void GraphBuilder::visit(ptl::IotaOp op) {
+  node(*op, NodeKind::Iota)->cuts = cuts(op.getResult().getType(), op.getCut());
+}
+
+void GraphBuilder::visit(ptl::ElementwiseOp op) {
+  // Both enumerations list the functions in one order.
+  node(*op, NodeKind::Map)->map = Map(unsigned(op.getKind()));
+}
+
+void GraphBuilder::visit(ptl::ReduceOp op) {
+  Node *result = node(*op, NodeKind::Reduce);
+  result->combine = Combine(unsigned(op.getKind()));
+  result->operandDims = dims(op.getX().getType());
+  for (StringAttr name : op.getOver().getNames())
+    result->over.push_back(dim(op.getX().getType(), name));
+}
+
+void GraphBuilder::visit(ptl::TopKOp op) {
+  Type from = op.getX().getType();
+  for (OpResult value : op->getResults()) {
+    Node *result =
+        graph.add(NodeKind::TopK, elementOf(value.getType()), dims(value.getType()), op.getLoc());
+    result->operands = {nodes.lookup(op.getX())};
+    result->over = {dim(from, op.getFrom()), dim(value.getType(), op.getTo())};
+    result->operandDims = dims(from);
+    result->result = value.getResultNumber();
+    nodes[value] = result;
+  }
+}
+
+void GraphBuilder::visit(ptl::GatherOp op) {
+  node(*op, NodeKind::Gather)->over = {dim(op.getTable().getType(), op.getDim())};
+}
+
+void GraphBuilder::visit(ptl::ConcatOp op) {
+  Node *result = node(*op, NodeKind::Concat);
+  for (auto [operand, name] :
+       llvm::zip_equal(op->getOperands(), op.getFrom().getAsRange<StringAttr>()))
+    result->over.push_back(dim(operand.getType(), name));
+  result->over.push_back(dim(op.getResult().getType(), op.getTo()));
+}
+
+void GraphBuilder::visit(ptl::SliceOp op) {
+  Node *result = node(*op, NodeKind::Reindex);
+  DimId from = dim(op.getX().getType(), op.getFrom());
+  DimId to = dim(op.getResult().getType(), op.getTo());
+  result->groups.push_back({{from}, {to}, int64_t(op.getOffset())});
+}
+
+void GraphBuilder::visit(ptl::PadOp op) {
+  Node *result = node(*op, NodeKind::Pad);
+  result->over = {dim(op.getX().getType(), op.getFrom()),
+                  dim(op.getResult().getType(), op.getTo())};
+  result->offset = op.getOffset();
+  result->value = op.getValue().convertToDouble();
+}
+
+void GraphBuilder::visit(ptl::MicrobatchOp op) {
+  node(*op, NodeKind::Block)->over = {dim(op.getX().getType(), op.getDim()),
+                                      dim(op.getResult().getType(), op.getDim())};
+}
+
+void GraphBuilder::visit(spmd::MaskOp op) {
+  Node *result = node(*op, NodeKind::Mask);
+  result->cuts = cuts(op.getResult().getType(), op.getCuts());
+  result->value = op.getFill().convertToDouble();
+}
+
 LogicalResult GraphBuilder::add(Operation &op) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](ptl::ConstantOp constant) {
-        node(op, NodeKind::Constant)->value = constant.getValue().convertToDouble();
+      .Case<ptl::ConstantOp, ptl::IotaOp, ptl::RandomOp, ptl::ElementwiseOp, ptl::DotOp,
+            ptl::ReduceOp, ptl::TopKOp, ptl::ReshapeOp, ptl::ConcatOp, ptl::SliceOp, ptl::PadOp,
+            ptl::MicrobatchOp, spmd::MaskOp>([&](auto typed) {
+        visit(typed);
         return success();
       })
-      .Case([&](ptl::IotaOp iota) {
-        Node *result = node(op, NodeKind::Iota);
-        result->cuts = cuts(iota.getResult().getType(), iota.getCut());
-        return success();
-      })
-      .Case([&](ptl::RandomOp random) {
-        addRandom(random);
-        return success();
-      })
-      .Case([&](ptl::ElementwiseOp map) {
-        // Both enumerations list the functions in one order.
-        node(op, NodeKind::Map)->map = Map(unsigned(map.getKind()));
-        return success();
+      .Case<ptl::GatherOp, ptl::ScatterAddOp>([&](auto typed) {
+        visit(typed);
+        return checkUncut(typed, typed.getCut());
       })
       .Case<ptl::BroadcastOp, ptl::StopGradientOp>([&](Operation *) {
         nodes[op.getResult(0)] = nodes.lookup(op.getOperand(0));
-        return success();
-      })
-      .Case([&](ptl::DotOp dot) {
-        addDot(dot);
-        return success();
-      })
-      .Case([&](ptl::ReduceOp reduce) {
-        Node *result = node(op, NodeKind::Reduce);
-        result->combine = Combine(unsigned(reduce.getKind()));
-        result->operandDims = dims(reduce.getX().getType());
-        for (StringAttr name : reduce.getOver().getNames())
-          result->over.push_back(dim(reduce.getX().getType(), name));
-        return success();
-      })
-      .Case([&](ptl::TopKOp select) {
-        Type from = select.getX().getType();
-        for (OpResult value : op.getResults()) {
-          Node *result = graph.add(NodeKind::TopK, elementOf(value.getType()),
-                                   dims(value.getType()), op.getLoc());
-          result->operands = {nodes.lookup(select.getX())};
-          result->over = {dim(from, select.getFrom()), dim(value.getType(), select.getTo())};
-          result->operandDims = dims(from);
-          result->result = value.getResultNumber();
-          nodes[value] = result;
-        }
-        return success();
-      })
-      .Case([&](ptl::GatherOp gather) {
-        node(op, NodeKind::Gather)->over = {dim(gather.getTable().getType(), gather.getDim())};
-        return checkUncut(gather, gather.getCut());
-      })
-      .Case([&](ptl::ScatterAddOp scatter) {
-        addScatter(scatter);
-        return checkUncut(scatter, scatter.getCut());
-      })
-      .Case([&](ptl::ReshapeOp reshape) {
-        addReshape(reshape);
-        return success();
-      })
-      .Case([&](ptl::ConcatOp concat) {
-        Node *result = node(op, NodeKind::Concat);
-        for (auto [operand, name] :
-             llvm::zip_equal(concat.getOperands(), concat.getFrom().getAsRange<StringAttr>()))
-          result->over.push_back(dim(operand.getType(), name));
-        result->over.push_back(dim(concat.getResult().getType(), concat.getTo()));
-        return success();
-      })
-      .Case([&](ptl::SliceOp slice) {
-        Node *result = node(op, NodeKind::Reindex);
-        DimId from = dim(slice.getX().getType(), slice.getFrom());
-        DimId to = dim(slice.getResult().getType(), slice.getTo());
-        result->groups.push_back({{from}, {to}, int64_t(slice.getOffset())});
-        return success();
-      })
-      .Case([&](ptl::PadOp pad) {
-        Node *result = node(op, NodeKind::Pad);
-        result->over = {dim(pad.getX().getType(), pad.getFrom()),
-                        dim(pad.getResult().getType(), pad.getTo())};
-        result->offset = pad.getOffset();
-        result->value = pad.getValue().convertToDouble();
-        return success();
-      })
-      .Case([&](ptl::MicrobatchOp piece) {
-        Node *result = node(op, NodeKind::Block);
-        result->over = {dim(piece.getX().getType(), piece.getDim()),
-                        dim(piece.getResult().getType(), piece.getDim())};
-        return success();
-      })
-      .Case([&](spmd::MaskOp mask) {
-        Node *result = node(op, NodeKind::Mask);
-        result->cuts = cuts(mask.getResult().getType(), mask.getCuts());
-        result->value = mask.getFill().convertToDouble();
         return success();
       })
       .Default(

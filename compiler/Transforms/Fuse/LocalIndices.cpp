@@ -89,6 +89,24 @@ static void expandScatter(ptl::ScatterAddOp op) {
   op.removeCutAttr();
 }
 
+/// The first device of a group is the one whose number in it is 0.
+static void expandKeep(spmd::KeepOp op) {
+  OpBuilder builder(op);
+  ptl::Emitter e(builder, op.getLoc());
+  StringAttr device = e.name("device");
+  spmd::MeshOp mesh = spmd::findMesh(op->getParentOfType<ModuleOp>());
+  int64_t devices = 1;
+  for (StringAttr axis : op.getAxes().getNames())
+    devices *= mesh.getAxisSize(axis.getValue()).value_or(1);
+  auto cut = spmd::CutAttr::get(op.getContext(), device, devices, op.getAxes().getNames(),
+                                /*micro=*/1, /*chunks=*/1);
+  Value place = e.sum(numbersOf(e, device, 1, spmd::CutsAttr::get(op.getContext(), cut)), device);
+  Value first = e.map(K::Eq, {place, e.like(place, 0)});
+  Value x = op.getX();
+  op.replaceAllUsesWith(e.select(e.to(first, x.getType()), x, e.like(x, 0)));
+  op.erase();
+}
+
 void fuse::expandLocal(Operation *function) {
   function->walk([](Operation *op) {
     if (auto slice = dyn_cast<spmd::SliceOp>(op))
@@ -97,5 +115,7 @@ void fuse::expandLocal(Operation *function) {
       expandGather(gather);
     else if (auto scatter = dyn_cast<ptl::ScatterAddOp>(op); scatter && scatter.getCut())
       expandScatter(scatter);
+    else if (auto keep = dyn_cast<spmd::KeepOp>(op))
+      expandKeep(keep);
   });
 }

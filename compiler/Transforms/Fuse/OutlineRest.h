@@ -14,7 +14,8 @@ namespace ptlc::fuse {
 void expandUnsupported(mlir::Operation *function);
 
 /// Says with indices what a device does with its part of a dimension: which shard of a whole value
-/// it keeps (`spmd.slice`), and what `ptl.gather` and `ptl.scatter_add` with a cut leave to others.
+/// it keeps (`spmd.slice`), whether it is the one that keeps a value (`spmd.keep`), and what
+/// `ptl.gather` and `ptl.scatter_add` with a cut leave to others.
 void expandLocal(mlir::Operation *function);
 
 /// Outlines each operation of `block` that isn't in a kernel yet; erases free operations nobody

@@ -42,6 +42,8 @@ private:
   }
   LogicalResult accumulate();
   FailureOr<SmallVector<Value>> buildBody(ptl::AccumulateOp accumulate, const PieceDims &dims);
+  unsigned accumulators(const Weight &weight) const;
+  void addUses(ValueRange sums);
   Value clipFactor(Value norm);
   void optimizeGroup(unsigned number, bool decayed, Value scale);
   void finish(Value norm);
@@ -114,6 +116,28 @@ void StepBuilder::declareArguments() {
     addHyper("clip", *signature.clip);
 }
 
+/// How many gradients of a weight are added up over the pieces: one, or under `reproducible` one
+/// for each use, so that it doesn't matter whether the uses are in one stage.
+unsigned StepBuilder::accumulators(const Weight &weight) const {
+  if (weight.frozen)
+    return 0;
+  unsigned uses = llvm::range_size(weight.argument.getUses());
+  return signature.reproducible ? std::max(1u, uses) : 1;
+}
+
+/// Gives each use of `weight` in the block, in order, a name of its own, so that it has a gradient.
+static SmallVector<Value> separateUses(Value weight, Block &block) {
+  SmallVector<Value> names;
+  for (Operation &op : llvm::make_early_inc_range(block))
+    for (OpOperand &operand : op.getOpOperands())
+      if (operand.get() == weight) {
+        OpBuilder builder(&op);
+        operand.set(ptl::BroadcastOp::create(builder, op.getLoc(), weight, weight.getType()));
+        names.push_back(operand.get());
+      }
+  return names;
+}
+
 /// Fills the accumulate's body and returns what it yields: loss, metrics, gradients of trained
 /// weights.
 FailureOr<SmallVector<Value>> StepBuilder::buildBody(ptl::AccumulateOp accumulate,
@@ -148,13 +172,25 @@ FailureOr<SmallVector<Value>> StepBuilder::buildBody(ptl::AccumulateOp accumulat
   SmallVector<Value> yielded;
   for (Value value : original.getTerminator()->getOperands())
     yielded.push_back(body.shareOf(value));
-  FailureOr<SmallVector<Value>> found = differentiate(block, yielded.front(), trained);
+  SmallVector<Value> inputs, names;
+  for (Value weight : trained) {
+    SmallVector<Value> uses;
+    if (signature.reproducible)
+      uses = separateUses(weight, block);
+    llvm::append_range(names, uses);
+    uses.empty() ? inputs.push_back(weight) : llvm::append_range(inputs, uses);
+  }
+  FailureOr<SmallVector<Value>> found = differentiate(block, yielded.front(), inputs);
   if (failed(found))
     return failure();
   OpBuilder end = OpBuilder::atBlockEnd(&block);
-  for (auto [weight, gradient] :
-       llvm::zip_equal(trained, *found)) // a weight without influence has gradient 0
-    yielded.push_back(gradient ? gradient : ptl::Emitter(end, weight.getLoc()).like(weight, 0));
+  for (auto [input, gradient] :
+       llvm::zip_equal(inputs, *found)) // a weight without influence has gradient 0
+    yielded.push_back(gradient ? gradient : ptl::Emitter(end, input.getLoc()).like(input, 0));
+  for (Value name : names) {
+    name.replaceAllUsesWith(name.getDefiningOp()->getOperand(0));
+    name.getDefiningOp()->erase();
+  }
   maskRows(block, dims);
   return yielded;
 }
@@ -166,10 +202,10 @@ LogicalResult StepBuilder::accumulate() {
   SmallVector<Type> types(loss.getResultTypes());
   SmallVector<Attribute> marks(types.size(), builder.getStringAttr(""));
   for (const Weight &weight : signature.weights) {
-    if (weight.frozen)
-      continue;
-    types.push_back(weight.argument.getType());
-    marks.push_back(builder.getStringAttr(weight.path));
+    unsigned count = accumulators(weight);
+    types.append(count, weight.argument.getType());
+    // What several uses add up to is marked behind the loop.
+    marks.append(count, builder.getStringAttr(count == 1 ? weight.path : ""));
   }
   auto accumulate =
       ptl::AccumulateOp::create(builder, loss.getLoc(), types, signature.microbatches);
@@ -186,9 +222,23 @@ LogicalResult StepBuilder::accumulate() {
 
   size_t next = loss.getNumResults();
   sums.assign(accumulate.result_begin(), accumulate.result_begin() + next);
-  for (const Weight &weight : signature.weights)
-    gradients.push_back(weight.frozen ? Value() : accumulate.getResult(next++));
+  addUses(accumulate.getResults().drop_front(next));
   return success();
+}
+
+/// Adds the gradients of a weight's uses up, in the order of the uses.
+void StepBuilder::addUses(ValueRange sums) {
+  for (const Weight &weight : signature.weights) {
+    Value gradient;
+    unsigned count = accumulators(weight);
+    for (Value use : sums.take_front(count))
+      gradient =
+          gradient ? ptl::Emitter(builder, weight.argument.getLoc()).add(gradient, use) : use;
+    if (count > 1)
+      gradient.getDefiningOp()->setAttr("ptl.grad", builder.getStringAttr(weight.path));
+    gradients.push_back(gradient);
+    sums = sums.drop_front(count);
+  }
 }
 
 /// min(1, clip / (norm + 1e-6)), as PyTorch has it; 1 without clipping.

@@ -105,8 +105,11 @@ FailureOr<Signature> Signature::read(ModuleOp module, func::FuncOp loss) {
     return failure();
   if (auto clip = train.getAs<FloatAttr>("clip"))
     signature.clip = clip.getValueAsDouble();
-  if (auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan"))
+  if (auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan")) {
     if (auto pieces = plan.getAs<IntegerAttr>("microbatches"))
       signature.microbatches = pieces.getInt();
+    if (auto reproducible = plan.getAs<BoolAttr>("reproducible"))
+      signature.reproducible = reproducible.getValue();
+  }
   return signature;
 }

@@ -29,8 +29,9 @@ public:
 
 private:
   struct Seat {
-    std::vector<int> members; ///< for gathers and scatters: in the order of the axes
-    std::vector<int> sorted;  ///< for sums: ascending
+    std::vector<int> members;   ///< for gathers and scatters: in the order of the axes
+    std::vector<int> sorted;    ///< for sums: ascending
+    std::vector<int64_t> sizes; ///< of the axes
     size_t place = 0, sortedPlace = 0;
     Barrier *barrier = nullptr;
   };
@@ -75,6 +76,8 @@ LocalCommunicator::LocalCommunicator(LocalWorld &world, int rank)
     seat.members = world.mesh.group(rank, collective.axes);
     seat.sorted = seat.members;
     std::sort(seat.sorted.begin(), seat.sorted.end());
+    for (int axis : collective.axes)
+      seat.sizes.push_back(world.mesh.size(axis));
     auto placeIn = [&](const std::vector<int> &ranks) {
       return static_cast<size_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
     };
@@ -120,13 +123,15 @@ Status LocalCommunicator::run(int index) {
   const Collective &collective = world.collectives[index];
   const Seat &seat = seats[index];
   ++counters[index].calls;
-  if (seat.members.size() == 1 && collective.kind != CollectiveKind::AllGather &&
-      collective.kind != CollectiveKind::ReduceScatter)
+  bool inPlace =
+      collective.kind == CollectiveKind::AllReduce || collective.kind == CollectiveKind::Broadcast;
+  if (seat.members.size() == 1 && inPlace)
     return Status::ok();
   world.current[self].store(index, std::memory_order_relaxed);
   PTLRT_TRY(wait(index));
   PTLRT_TRY(checkOthers(index));
-  Transfer transfer{collective, world.arenas, seat.members, seat.place, counters[index]};
+  Transfer transfer{collective, world.arenas, seat.members,
+                    seat.sizes, seat.place,   counters[index]};
   switch (collective.kind) {
   case CollectiveKind::AllReduce:
     transfer.members = seat.sorted;
@@ -138,6 +143,9 @@ Status LocalCommunicator::run(int index) {
     break;
   case CollectiveKind::ReduceScatter:
     transfer.reduceScatter();
+    break;
+  case CollectiveKind::AllToAll:
+    transfer.allToAll();
     break;
   case CollectiveKind::Broadcast:
     transfer.broadcast();

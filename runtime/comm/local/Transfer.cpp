@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/local/Transfer.h"
 
+#include "ptlrt/ptlrt.h"
 #include "runtime/comm/local/Reduce.h"
 #include "runtime/device/cpu/Reduce.h"
 #include <cstring>
@@ -97,18 +98,64 @@ static void forEachPair(const Layout &first, int64_t a, const Layout &second, in
   });
 }
 
-void Transfer::gatherFrom(const CommSegment &segment, size_t member) {
+/// What `member` holds of a dimension.
+Extent Transfer::pieceOf(int64_t length, size_t member) const {
+  int64_t coordinates[PTLRT_MAX_AXES];
+  auto rest = static_cast<int64_t>(member);
+  for (size_t i = sizes.size(); i-- > 0; rest /= sizes[i])
+    coordinates[i] = rest % sizes[i];
+  return pieceExtent(length, sizes, {coordinates, sizes.size()});
+}
+
+/// Copies elements from `from` of a member's `in` to `to` of this rank's `out`.
+void Transfer::copyFrom(const CommSegment &segment, size_t member, int64_t from, int64_t to,
+                        int64_t count) {
   int64_t size = elementSize(collective.element);
-  int64_t piece = ceilDivide(segment.length, static_cast<int64_t>(members.size()));
-  int64_t start = static_cast<int64_t>(member) * piece;
-  int64_t valid = std::min(piece, segment.length - start);
-  for (int64_t o = 0; valid > 0 && o < segment.outer; ++o)
-    forEachPair(segment.in, o * piece * segment.inner, segment.out,
-                (o * segment.length + start) * segment.inner, size, valid * segment.inner,
-                [&](int64_t from, int64_t to, int64_t count) {
-                  std::memcpy(arenaOf(place) + to, arenaOf(member) + from, count * size);
-                  traffic.read += member == place ? 0 : count * size;
-                });
+  forEachPair(segment.in, from, segment.out, to, size, count,
+              [&](int64_t source, int64_t target, int64_t elements) {
+                std::memcpy(arenaOf(place) + target, arenaOf(member) + source, elements * size);
+                traffic.read += member == place ? 0 : elements * size;
+              });
+}
+
+void Transfer::gatherFrom(const CommSegment &segment, size_t member) {
+  int64_t piece = pieceLength(segment.length, sizes);
+  Extent extent = pieceOf(segment.length, member);
+  for (int64_t o = 0; extent.valid > 0 && o < segment.outer; ++o)
+    copyFrom(segment, member, o * piece * segment.inner,
+             (o * segment.length + extent.start) * segment.inner, extent.valid * segment.inner);
+}
+
+/// Takes this rank's piece of the dimension that is cut from what a member holds of the joined one.
+void Transfer::exchangeWith(const CommSegment &segment, size_t member) {
+  int64_t joined = segment.joinsSecond ? segment.other : segment.length;
+  int64_t cut = segment.joinsSecond ? segment.length : segment.other;
+  int64_t joinedPiece = pieceLength(joined, sizes), cutPiece = pieceLength(cut, sizes);
+  Extent theirs = pieceOf(joined, member), mine = pieceOf(cut, place);
+  if (theirs.valid <= 0 || mine.valid <= 0)
+    return;
+  // Runs are along the second of the two dimensions, with what is inside of it.
+  bool second = segment.joinsSecond;
+  int64_t rows = second ? mine.valid : theirs.valid, run = second ? theirs.valid : mine.valid;
+  int64_t inFirst = second ? cut : joinedPiece, inSecond = second ? joinedPiece : cut;
+  int64_t outFirst = second ? cutPiece : joined, outSecond = second ? joined : cutPiece;
+  for (int64_t o = 0; o < segment.outer; ++o)
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t m = 0; m < segment.middle; ++m) {
+        int64_t inRow = second ? mine.start + row : row;
+        int64_t outRow = second ? row : theirs.start + row;
+        int64_t from = ((o * inFirst + inRow) * segment.middle + m) * inSecond;
+        int64_t to = ((o * outFirst + outRow) * segment.middle + m) * outSecond;
+        from += second ? 0 : mine.start;
+        to += second ? theirs.start : 0;
+        copyFrom(segment, member, from * segment.inner, to * segment.inner, run * segment.inner);
+      }
+}
+
+void Transfer::allToAll() {
+  for (const CommSegment &segment : collective.segments)
+    for (size_t member = 0; member < members.size(); ++member)
+      exchangeWith(segment, member);
 }
 
 void Transfer::allGather() {
@@ -136,12 +183,11 @@ void Transfer::scatterRun(const CommSegment &segment, int64_t from, int64_t to, 
 
 void Transfer::reduceScatter() {
   for (const CommSegment &segment : collective.segments) {
-    int64_t piece = ceilDivide(segment.length, static_cast<int64_t>(members.size()));
-    int64_t start = static_cast<int64_t>(place) * piece;
-    int64_t valid = std::min(piece, segment.length - start);
-    for (int64_t o = 0; valid > 0 && o < segment.outer; ++o)
-      scatterRun(segment, (o * segment.length + start) * segment.inner, o * piece * segment.inner,
-                 valid * segment.inner);
+    int64_t piece = pieceLength(segment.length, sizes);
+    Extent extent = pieceOf(segment.length, place);
+    for (int64_t o = 0; extent.valid > 0 && o < segment.outer; ++o)
+      scatterRun(segment, (o * segment.length + extent.start) * segment.inner,
+                 o * piece * segment.inner, extent.valid * segment.inner);
   }
 }
 

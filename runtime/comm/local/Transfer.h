@@ -17,6 +17,7 @@ struct Transfer {
   const Collective &collective;
   std::span<uint8_t *const> arenas; ///< of all ranks
   std::span<const int> members;     ///< of the group
+  std::span<const int64_t> sizes;   ///< of the axes, the first is the major one
   size_t place;                     ///< of this rank among them
   Traffic &traffic;
 
@@ -25,11 +26,15 @@ struct Transfer {
   void allReduce();
   void allGather();
   void reduceScatter();
+  void allToAll();
   void broadcast();
 
 private:
   void reduceRun(int64_t offset, int64_t count);
   void gatherFrom(const CommSegment &segment, size_t member);
+  void exchangeWith(const CommSegment &segment, size_t member);
+  void copyFrom(const CommSegment &segment, size_t member, int64_t from, int64_t to, int64_t count);
+  Extent pieceOf(int64_t length, size_t member) const;
   void scatterRun(const CommSegment &segment, int64_t from, int64_t to, int64_t count);
   uint8_t *arenaOf(size_t member) const { return arenas[members[member]]; }
 };

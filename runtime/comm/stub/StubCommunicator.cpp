@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bytes received by the best algorithms: 2 M (n - 1) / n for an all-reduce of M
-// bytes, M (n - 1) / n for its halves, M for a broadcast.
+// bytes, M (n - 1) / n for its halves, M for a broadcast, M (n - 1) / n^2 for an all-to-all.
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/stub/StubCommunicator.h"
 
@@ -17,9 +17,10 @@ Status StubCommunicator::run(int index) {
   bool whole =
       collective.kind == CollectiveKind::AllReduce || collective.kind == CollectiveKind::Broadcast;
   for (const CommSegment &segment : collective.segments)
-    bytes +=
-        whole ? segment.in.rows * segment.in.cols : segment.outer * segment.length * segment.inner;
+    bytes += whole ? segment.in.rows * segment.in.cols : segment.whole();
   bytes *= elementSize(collective.element);
+  if (collective.kind == CollectiveKind::AllToAll)
+    bytes /= members; // what a rank holds, of which it keeps its own share
   Traffic &traffic = counters[index];
   ++traffic.calls;
   if (members == 1)

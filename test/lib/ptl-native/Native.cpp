@@ -9,13 +9,17 @@
 #include "compiler/Codegen/Places.h"
 #include "compiler/Codegen/Schedule.h"
 #include "ptlrt/ptlrt.h"
+#include "runtime/comm/local/LocalWorld.h"
+#include "runtime/exec/ProgramInfo.h"
 #include "test/lib/ptl-native/Emulator.h"
+#include "test/lib/ptl-run/Layout.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/ExecutionEngine/Orc/Mangling.h"
 
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 using namespace ptlc;
 using namespace ptlc::native;
@@ -34,8 +38,15 @@ static void globalNorm(ptlrt_rank *, void *arena, const ptlrt_segment *segments,
   *out = float(std::sqrt(sum));
 }
 
-static void noCollective(ptlrt_rank *, void *, int32_t) {
-  llvm::report_fatal_error("ptl-native runs programs of one device only");
+/// The connection of the rank whose thread this is.
+static ptlrt::Communicator *&currentEnd() {
+  thread_local ptlrt::Communicator *end = nullptr;
+  return end;
+}
+
+static void collective(ptlrt_rank *, void *, int32_t index) {
+  if (ptlrt::Status status = currentEnd()->run(index); status.isError())
+    llvm::report_fatal_error(llvm::StringRef(status.message()));
 }
 
 /// A loaded object file.
@@ -55,7 +66,7 @@ static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> load(llvm::StringRef ob
   define("ptlrt_attention_forward", &ptlrt_attention_forward);
   define("ptlrt_attention_backward", &ptlrt_attention_backward);
   define("ptlrt_global_norm", &globalNorm);
-  define("ptlrt_collective", &noCollective);
+  define("ptlrt_collective", &collective);
   forEachEmulatorFunction([&](llvm::StringRef name, void *function) {
     symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                              llvm::JITSymbolFlags::Exported};
@@ -72,7 +83,7 @@ namespace {
 /// Moves tensors into and out of the arena.
 class ArenaView {
 public:
-  ArenaView(std::vector<char> &bytes) : bytes(bytes) {}
+  explicit ArenaView(char *bytes) : bytes(bytes) {}
 
   void write(const run::Tensor &tensor, const codegen::Place &place) {
     each(tensor.type().element, place,
@@ -92,7 +103,7 @@ private:
   template <typename F> void each(run::Element element, const codegen::Place &place, F f) {
     for (int64_t r = 0, i = 0; r < place.layout.rows; ++r)
       for (int64_t c = 0; c < place.layout.cols; ++c, ++i)
-        f(bytes.data() + place.offset + size(element) * (r * place.layout.stride + c), i);
+        f(bytes + place.offset + size(element) * (r * place.layout.stride + c), i);
   }
   template <typename T> static void store(char *at, T value) { std::memcpy(at, &value, sizeof(T)); }
   template <typename T> static double fetch(const char *at) {
@@ -124,7 +135,7 @@ private:
       return fetch<float>(at);
     }
   }
-  std::vector<char> &bytes;
+  char *bytes;
 };
 } // namespace
 
@@ -140,6 +151,95 @@ static void runFunctions(const ptlrt_program_t &program, const codegen::Schedule
       program.functions[number](&rank, arena, 0);
 }
 
+namespace {
+/// The arenas of all ranks.
+class Memories {
+public:
+  Memories(int64_t ranks, const codegen::Places &places) : places(places) {
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      // All ones is NaN in f32 and -1 in i32: what is read without having been written shows.
+      storage.emplace_back(places.arena.total() + kPage, '\xff');
+      size_t shift = kPage - reinterpret_cast<uintptr_t>(storage.back().data()) % kPage;
+      arenas.push_back(storage.back().data() + shift);
+    }
+  }
+  char *of(int64_t rank) const { return arenas[rank]; }
+
+  /// Cuts the inputs for the ranks.
+  llvm::Error write(mlir::func::FuncOp function, const run::Signature &signature,
+                    const run::Tensors &inputs) {
+    for (int64_t rank = 0; rank < signature.mesh.ranks(); ++rank)
+      for (auto [argument, port] : llvm::zip_equal(function.getArguments(), signature.arguments)) {
+        auto input = inputs.find(port.key());
+        if (input == inputs.end())
+          continue;
+        auto local = run::distribute(signature.mesh, port.placement, input->second.as(port.global),
+                                     port.local, rank);
+        if (!local)
+          return local.takeError();
+        ArenaView(of(rank)).write(*local, places.of(argument));
+      }
+    return llvm::Error::success();
+  }
+
+  /// Puts the results of the ranks together.
+  llvm::Expected<run::Tensors> read(mlir::func::FuncOp function,
+                                    const run::Signature &signature) const {
+    run::Tensors results;
+    mlir::Operation *end = function.getBody().front().getTerminator();
+    for (auto [value, port] : llvm::zip_equal(end->getOperands(), signature.results)) {
+      llvm::SmallVector<run::Tensor> locals;
+      for (int64_t rank = 0; rank < signature.mesh.ranks(); ++rank)
+        locals.push_back(ArenaView(of(rank)).read(port.local, places.of(value)));
+      auto global = run::collect(signature.mesh, port.placement, locals, port.global);
+      if (!global)
+        return global.takeError();
+      results[port.key()] = std::move(*global);
+    }
+    return results;
+  }
+
+private:
+  static constexpr size_t kPage = 4096;
+  const codegen::Places &places;
+  std::vector<std::vector<char>> storage;
+  std::vector<char *> arenas;
+};
+} // namespace
+
+/// Runs the function on a thread per rank, with the runtime's own collectives.
+static void runRanks(const ptlrt_program_t &program, mlir::func::FuncOp function,
+                     const run::Signature &signature, const ptlrt_rank &start,
+                     const Memories &memories) {
+  codegen::Schedule schedule = codegen::buildSchedule(function->getParentOfType<mlir::ModuleOp>());
+  int64_t ranks = signature.mesh.ranks();
+  ptlrt::ProgramInfo info;
+  if (!signature.mesh.axes.empty()) {
+    auto read = ptlrt::readProgram(program);
+    if (read.isError())
+      llvm::report_fatal_error(llvm::StringRef(read.message()));
+    info = std::move(*read);
+  }
+  ptlrt::LocalWorld world(info.mesh, info.collectives, {50, 50, 60'000});
+  std::vector<std::unique_ptr<ptlrt::Communicator>> ends;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    ends.push_back(
+        world.connect(static_cast<int>(rank), reinterpret_cast<uint8_t *>(memories.of(rank))));
+  std::vector<std::thread> threads;
+  for (int64_t number = 0; number < ranks; ++number)
+    threads.emplace_back([&, number] {
+      ptlrt_rank rank = start;
+      rank.rank = static_cast<int32_t>(number);
+      rank.ranks = static_cast<int32_t>(ranks);
+      for (auto [i, axis] : llvm::enumerate(signature.mesh.axes))
+        rank.coords[i] = static_cast<int32_t>(signature.mesh.coordinate(number, axis));
+      currentEnd() = ends[number].get();
+      runFunctions(program, schedule, function, rank, memories.of(number));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 llvm::FailureOr<run::Tensors> native::execute(mlir::func::FuncOp function,
                                               const run::Signature &signature,
                                               const run::Tensors &inputs, uint64_t seed,
@@ -151,33 +251,23 @@ llvm::FailureOr<run::Tensors> native::execute(mlir::func::FuncOp function,
   auto jit = load(llvm::StringRef(object.data(), object.size()));
   auto symbol = jit ? (*jit)->lookup("ptlrt_program")
                     : llvm::Expected<llvm::orc::ExecutorAddr>(jit.takeError());
+  auto fail = [&](llvm::Error error) {
+    return module.emitError(llvm::toString(std::move(error))), llvm::failure();
+  };
   if (!symbol)
-    return module.emitError(llvm::toString(symbol.takeError())), llvm::failure();
-  const auto &program = *symbol->toPtr<const ptlrt_program_t *>();
-
+    return fail(symbol.takeError());
   codegen::Places places(module);
-  // All ones is NaN in f32 and -1 in i32: what is read without having been written shows.
-  std::vector<char> storage(places.arena.total() + 4096, '\xff');
-  size_t shift = 4096 - reinterpret_cast<uintptr_t>(storage.data()) % 4096;
-  char *arena = storage.data() + shift;
-  std::vector<char> staging(places.arena.total(), '\xff');
-  ArenaView view(staging);
-  for (auto [argument, port] : llvm::zip_equal(function.getArguments(), signature.arguments))
-    if (auto it = inputs.find(port.key()); it != inputs.end())
-      view.write(it->second, places.of(argument));
-  std::memcpy(arena, staging.data(), staging.size());
-
-  ptlrt_rank rank{};
-  rank.ranks = 1;
-  rank.seed = seed;
-  rank.step = step;
+  Memories memories(signature.mesh.ranks(), places);
+  if (llvm::Error error = memories.write(function, signature, inputs))
+    return fail(std::move(error));
+  ptlrt_rank start{};
+  start.seed = seed;
+  start.step = step;
   if (auto valid = inputs.find("valid"); valid != inputs.end())
-    rank.valid = int64_t(valid->second.scalar());
-  runFunctions(program, codegen::buildSchedule(module), function, rank, arena);
-  std::memcpy(staging.data(), arena, staging.size());
-  run::Tensors results;
-  mlir::Operation *end = function.getBody().front().getTerminator();
-  for (auto [value, port] : llvm::zip_equal(end->getOperands(), signature.results))
-    results[port.key()] = view.read(port.local, places.of(value));
-  return results;
+    start.valid = int64_t(valid->second.scalar());
+  runRanks(*symbol->toPtr<const ptlrt_program_t *>(), function, signature, start, memories);
+  auto results = memories.read(function, signature);
+  if (!results)
+    return fail(results.takeError());
+  return std::move(*results);
 }

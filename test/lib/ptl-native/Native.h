@@ -9,9 +9,9 @@
 
 namespace ptlc::native {
 
-/// Compiles `module` (stage memory, one device) and runs the stage functions of `function` once.
-/// `inputs` and the results are by key. Memory that nothing defines starts as NaN. `target` says
-/// how to compile; row kernels in it may call the emulator.
+/// Compiles `module` (stage memory) and runs the stage functions of `function` once, on a thread
+/// for each rank of its mesh. `inputs` and the results are global, by key. Memory that nothing
+/// defines starts as NaN. `target` says how to compile; row kernels in it may call the emulator.
 llvm::FailureOr<run::Tensors> execute(mlir::func::FuncOp function, const run::Signature &signature,
                                       const run::Tensors &inputs, uint64_t seed, int64_t step,
                                       const codegen::TargetOptions &target);
