@@ -150,6 +150,15 @@ const Type &Context::type(ValueId value) const {
   return current.values[value].type;
 }
 
+bool Context::isCountable(const Type &type) const {
+  constexpr int64_t kMostElements = int64_t(1) << 48;
+  int64_t elements = 1;
+  for (DimId dim : type.dims)
+    if (__builtin_mul_overflow(elements, std::max<int64_t>(size(dim), 1), &elements))
+      return false;
+  return elements <= kMostElements;
+}
+
 Graph &Context::target() {
   if (graph)
     return *graph;
@@ -162,6 +171,10 @@ llvm::SmallVector<ValueId, 2> Context::emitMany(Op op, llvm::ArrayRef<ValueId> o
                                                 llvm::ArrayRef<Type> types, Attrs attrs,
                                                 lang::SourceRange range) {
   spend(range);
+  auto tooLarge = [&](const Type &type) { return !isCountable(type); };
+  if (llvm::any_of(types, tooLarge) &&
+      llvm::none_of(operands, [&](ValueId operand) { return tooLarge(type(operand)); }))
+    error(range, "this has more than 2^48 elements");
   Graph &into = target();
   NodeId id = into.nodes.size();
   Node node{op, llvm::SmallVector<ValueId, 3>(operands), {}, std::move(attrs), range, currentCall};

@@ -73,6 +73,8 @@ public:
   DimId addDim(llvm::StringRef name, std::string qualified, int64_t size, lang::SourceRange range);
   llvm::StringRef dimName(DimId dim) const { return program.dims[dim].name; }
   int64_t size(DimId dim) const { return program.dims[dim].size; }
+  /// Whether 64 bits can count the bytes of some thousand values of this type.
+  bool isCountable(const Type &type) const;
   /// "'a', 'b'".
   std::string quoted(llvm::ArrayRef<DimId> dims) const;
 

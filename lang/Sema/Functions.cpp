@@ -28,6 +28,8 @@ bool FunctionExpander::checkField(const ast::Param &param, const DeclaredType &t
     return fail("its type is a list of dimensions");
   if (type.type.dims.front() != kBatchDim)
     return fail("the first dimension of its type is 'batch'");
+  if (!ctx.isCountable(type.type))
+    return fail("it can't have more than 2^48 elements");
   bool isText = !fields.empty() && ctx.program.train.data.kind != DataKind::Npy;
   if (isText && (type.type.kind != Kind::Int || type.type.dims.size() != 2))
     return fail("its type is int[batch, …] with one dimension for the sequence");

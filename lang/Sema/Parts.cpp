@@ -125,13 +125,10 @@ static bool checkWeightType(Context &ctx, const ast::WeightDecl &decl, const Dec
     return fail("a weight's type lists all its dimensions");
   if (type.type.kind != Kind::Float)
     return fail("weights are float; '" + decl.name.text + "' is " + kindName(type.type.kind));
-  int64_t elements = 1;
-  for (DimId dim : type.type.dims) {
-    if (dim == kBatchDim)
-      return fail("'batch' is the dimension of the data; a weight can't have it");
-    if (__builtin_mul_overflow(elements, ctx.size(dim), &elements))
-      return fail("'" + decl.name.text + "' has more elements than 64 bits can count");
-  }
+  if (!ctx.isCountable(type.type))
+    return fail("'" + decl.name.text + "' has more than 2^48 elements");
+  if (llvm::is_contained(type.type.dims, kBatchDim))
+    return fail("'batch' is the dimension of the data; a weight can't have it");
   return true;
 }
 

@@ -14,7 +14,6 @@ using namespace ptlc;
 using namespace ptlc::kernel;
 
 /// Scratch rows live on the stack of a worker thread.
-static constexpr int64_t kScratchLimit = 1 << 20;
 
 bool kernel::movesIndices(const Node &node) {
   switch (node.kind) {

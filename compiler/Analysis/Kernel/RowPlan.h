@@ -49,6 +49,9 @@ struct Scratch {
   DimList dims;
 };
 
+/// The most bytes that a row may keep.
+inline constexpr int64_t kScratchLimit = 1 << 20;
+
 class RowPlan {
 public:
   /// Plans `graph`. On failure `error` says what does not fit the form of a row kernel.

@@ -5,6 +5,7 @@
 
 #include "compiler/Analysis/Kernel/DotPlan.h"
 #include "compiler/Analysis/Kernel/Outline.h"
+#include "compiler/Analysis/Kernel/RowPlan.h"
 #include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -93,8 +94,11 @@ bool fuse::isMatrixProduct(ptl::DotOp op, std::string &error) {
       kernel::planDot(packed(op.getLhs()), packed(op.getRhs()), packed(op.getResult()), error);
   if (!plan)
     return false;
-  // Products with a vector are bound by memory: a loop is as good and saves the call.
-  if (plan->m == 1 || plan->n == 1 || plan->k == 1) {
+  // Products with a vector are bound by memory: a loop is as good and saves the call, as long as a
+  // row of sums fits into a cache.
+  ArrayRef<int64_t> shape = op.getResult().getType().getShape();
+  bool isShort = shape.empty() || shape.back() * 4 <= kernel::kScratchLimit;
+  if (isShort && (plan->m == 1 || plan->n == 1 || plan->k == 1)) {
     error = "one side is a vector";
     return false;
   }
