@@ -347,7 +347,20 @@ ShardingRule MicrobatchOp::getShardingRule() {
   return rule;
 }
 
-ShardingRule GlobalNormOp::getShardingRule() { return ruleByName(*this); }
+/// The root of a sum isn't a sum of roots, so no factor may be cut by the general rule; the
+/// partitioner adds squares of norms. Each operand has factors of its own.
+ShardingRule GlobalNormOp::getShardingRule() {
+  ShardingRule rule;
+  for (auto [index, operand] : llvm::enumerate(getOperands())) {
+    ValueFactors dims;
+    for (StringAttr dim : getDims(operand))
+      dims.push_back({rule.add(StringAttr::get(getContext(), dim.getValue() + "#" + Twine(index)),
+                               getDimSize(operand, dim.getValue()), FactorKind::Whole)});
+    rule.operands.push_back(dims);
+  }
+  rule.results.push_back({});
+  return rule;
+}
 
 ShardingRule OptimizeOp::getShardingRule() {
   // Weights may have equal names and different shardings: each weight has factors of its own.

@@ -46,3 +46,10 @@ Sharding ptlc::shard::fromAttribute(const Mesh &mesh, spmd::ShardingAttr attribu
   sharding.kind = static_cast<Fold>(attribute.getKind());
   return sharding;
 }
+
+std::string shard::axesText(const Mesh &mesh, ArrayRef<AxisId> axes) {
+  std::string text;
+  for (AxisId axis : axes)
+    text += (text.empty() ? "" : ", ") + mesh[axis].name;
+  return text;
+}

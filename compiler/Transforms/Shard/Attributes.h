@@ -17,6 +17,9 @@ inline constexpr llvm::StringLiteral kOrigins = "spmd.origins";     ///< why, pe
 inline constexpr llvm::StringLiteral kGlobalType = "spmd.global_type"; ///< of an argument or result
 inline constexpr llvm::StringLiteral kPieces = "spmd.pieces"; ///< micro-batches of a data field
 
+/// The names of axes, for messages: "dp, tp".
+std::string axesText(const sharding::Mesh &mesh, llvm::ArrayRef<sharding::AxisId> axes);
+
 /// Returns the module's mesh for the analysis, without axes if it has none.
 sharding::Mesh readMesh(mlir::ModuleOp module);
 

@@ -13,14 +13,6 @@ using namespace mlir;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Returns "dp" or "dp, tp".
-static std::string axesText(const Mesh &mesh, ArrayRef<AxisId> axes) {
-  std::string text;
-  for (AxisId axis : axes)
-    text += (text.empty() ? "" : ", ") + mesh[axis].name;
-  return text;
-}
-
 Value Partitioner::get(Value value, const Sharding &target) {
   Versions &versions = values.find(value)->second;
   if (Value local = versions.find(target))

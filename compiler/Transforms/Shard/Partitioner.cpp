@@ -237,17 +237,6 @@ LogicalResult Partitioner::optimize(ptl::OptimizeOp op) {
   return success();
 }
 
-LogicalResult Partitioner::globalNorm(ptl::GlobalNormOp op) {
-  SmallVector<Value> locals;
-  for (Value operand : op.getOperands())
-    locals.push_back(get(operand, Sharding(typeOf(operand).getRank())));
-  if (llvm::is_contained(locals, Value()))
-    return failure();
-  auto local = ptl::GlobalNormOp::create(builder, op.getLoc(), op.getType(), locals);
-  produce(op.getResult(), local.getResult(), Sharding(0));
-  return success();
-}
-
 /// Weights and states go back as they came, all else whole.
 LogicalResult Partitioner::finish(func::ReturnOp op) {
   auto local = cast<func::FuncOp>(builder.getInsertionBlock()->getParentOp());

@@ -45,6 +45,8 @@ private:
   void microbatch(ptl::MicrobatchOp op);
   mlir::LogicalResult optimize(ptl::OptimizeOp op);
   mlir::LogicalResult globalNorm(ptl::GlobalNormOp op);
+  mlir::Value partOf(mlir::Value value, const sharding::Sharding &sharding);
+  mlir::Value addSquares(mlir::Value square, llvm::ArrayRef<sharding::AxisId> axes);
   mlir::LogicalResult finish(mlir::func::ReturnOp op);
 
   Choice choose(mlir::Operation *op, const ShardingRule &rule);

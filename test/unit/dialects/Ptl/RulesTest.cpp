@@ -136,6 +136,15 @@ TEST_F(Rules, SharedKeyHeadsAreTheMajorPartOfHeads) {
       "kv*heads.group) | none @seq");
 }
 
+// A norm of shards, added up, would be wrong.
+TEST_F(Rules, NormNeedsWholeOperands) {
+  std::string a = type("4x8", "batch, embed"), b = type("8", "embed");
+  EXPECT_EQ(ruleOf("%a: " + a + ", %b: " + b,
+                   "%n = ptl.global_norm %a, %b : (" + a + ", " + b + ") -> tensor<f32>"),
+            "batch#0:4 whole, embed#0:8 whole, embed#1:8 whole | (batch#0, embed#0) (embed#1) -> "
+            "() | none");
+}
+
 TEST_F(Rules, MasksArePositionalAlongTheirCuts) {
   std::string x = type("3x4", "batch, seq");
   EXPECT_EQ(ruleOf("%x: " + x,
