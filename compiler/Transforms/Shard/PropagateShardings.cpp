@@ -8,6 +8,7 @@
 
 #include "compiler/Analysis/Sharding/Propagation.h"
 #include "compiler/Support/SignatureAttributes.h"
+#include "compiler/Transforms/Shard/ExpandCut.h"
 #include "compiler/Transforms/Shard/Attributes.h"
 
 namespace ptlc::shard {
@@ -116,10 +117,15 @@ struct PropagateShardings : shard::impl::PropagateShardingsBase<PropagateShardin
     Mesh mesh = shard::readMesh(module);
     SmallVector<DimRule> rules = readRules(mesh, plan);
     for (auto function : module.getOps<func::FuncOp>()) {
-      Propagation propagation(function, mesh);
-      if (failed(propagation.run(rules)))
-        return signalPassFailure();
-      annotate(function, mesh, propagation);
+      // What is expanded consists of primitives: one more round is enough.
+      for (bool again = true; again;) {
+        Propagation propagation(function, mesh);
+        if (failed(propagation.run(rules)))
+          return signalPassFailure();
+        again = shard::expandCut(function, propagation);
+        if (!again)
+          annotate(function, mesh, propagation);
+      }
     }
   }
 };
