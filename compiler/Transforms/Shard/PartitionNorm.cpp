@@ -37,7 +37,7 @@ Value Partitioner::addSquares(Value square, ArrayRef<AxisId> axes) {
   return spmd::AllReduceOp::create(builder, square.getLoc(), TypeRange{square.getType()},
                                    ptl::FoldKindAttr::get(context, ptl::FoldKind::Sum),
                                    ValueRange{square}, FlatSymbolRefAttr::get(context, "mesh"),
-                                   toAttribute(context, mesh, axes), reason)
+                                   toAttribute(context, mesh, axes), reason, /*members=*/nullptr)
       .getResult(0);
 }
 
