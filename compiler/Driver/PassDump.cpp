@@ -48,10 +48,14 @@ bool PassDump::begin(mlir::Operation *asWritten, mlir::Operation *module) {
 void PassDump::runAfterPass(mlir::Pass *pass, mlir::Operation *op) {
   llvm::StringRef name = pass->getArgument().empty() ? pass->getName() : pass->getArgument();
   llvm::ArrayRef<PassRow> table = pipelineTable();
-  while (row + 1 < table.size() && !table[row].pass.starts_with(name))
-    ++row;
-  write(op, name, table[row].phase, table[row].reason);
-  ++row;
+  // Passes that the table lacks are those of a target.
+  const PassRow *found = std::find_if(table.begin() + row, table.end(), [&](const PassRow &next) {
+    return next.pass.starts_with(name);
+  });
+  if (found == table.end())
+    return write(op, name, name.starts_with("cuda-") ? Phase::Gpu : Phase::Nvvm, "");
+  write(op, name, found->phase, found->reason);
+  row = found - table.begin() + 1;
 }
 
 void PassDump::write(mlir::Operation *op, llvm::StringRef name, Phase stage,
