@@ -78,7 +78,7 @@ class Golden(Program):
         self.weights = self.case / "init.safetensors"
 
     def write(self, file, run):
-        options = argparse.Namespace(mesh="dp=1", microbatches=1)
+        options = argparse.Namespace(shard="batch: dp", mesh="dp=1", microbatches=1)
         (self.work / file).write_text(golden.program(self.case, run, options))
         return [file, *golden.sizes(self.kind, run)]
 
