@@ -45,6 +45,10 @@ if lit_config.params.get("nightly", "0") == "1":
 if config.sanitize:
     config.available_features.add("sanitize")
     config.available_features.update(config.sanitize.split(","))
-for tool, feature in (("ptxas", "ptxas"), ("mpirun", "mpi"), ("nvidia-smi", "gpu")):
+for tool, feature in (("ptxas", "ptxas"), ("nvidia-smi", "gpu")):
     if lit.util.which(tool, config.environment["PATH"]):
         config.available_features.add(feature)
+# A launcher, and the runtime's library built against its MPI.
+if lit.util.which("mpirun", config.environment["PATH"]) and os.path.exists(
+        os.path.join(config.ptlc_build, "lib", "libptlrt_mpi.so")):
+    config.available_features.add("mpi")

@@ -81,6 +81,9 @@ bool ptlc::linkExecutable(llvm::StringRef object, llvm::StringRef output,
   llvm::SmallVector<llvm::StringRef> lines;
   (*extra)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
   arguments.insert(arguments.end(), lines.begin(), lines.end());
+  // Where the program finds what it loads by itself: the library for MPI.
+  std::string searched = "-Wl,-rpath,$ORIGIN:" + folder;
+  arguments.push_back(searched);
   if (std::optional<std::string> message = run(arguments)) {
     fs::remove(temporary);
     errors << "ptlc: error: linking failed: " << llvm::StringRef(*message).rtrim() << "\n";

@@ -10,6 +10,7 @@
 #define PTLRT_COMM_COMMUNICATOR_H
 
 #include "runtime/comm/Collective.h"
+#include <memory>
 #include <span>
 
 namespace ptlrt {
@@ -25,10 +26,22 @@ public:
   virtual Status barrier() = 0;
   /// Rank 0 gives `value` to all.
   virtual Expected<int64_t> agree(int64_t value) = 0;
+  /// Copies `bytes` at `offset` of the arena of rank `from` to `to`, in one call of any length.
+  /// Only between two barriers, by as many ranks as like to; the others wait in the second one.
+  virtual Status fetch(int from, int64_t offset, int64_t bytes, void *to) = 0;
   /// Ends the job for all ranks.
   virtual void abort() = 0;
   /// Per collective, what this rank moved.
   virtual std::span<const Traffic> traffic() const = 0;
+};
+
+/// What connects the ranks of a job.
+class World {
+public:
+  virtual ~World() = default;
+  /// Makes the communicator of `rank`, whose memory is at `arena`. All that this process has must
+  /// be made before any is used. The world outlives them.
+  virtual Expected<std::unique_ptr<Communicator>> connect(int rank, uint8_t *arena) = 0;
 };
 
 } // namespace ptlrt

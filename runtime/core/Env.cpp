@@ -16,6 +16,9 @@ static constexpr Variable kTable[] = {
     {"PTL_COMM_SPIN", "-1", -1, 1'000'000'000,
      "turns of a waiting rank's loop before it gives its core away; -1: many if there is a core "
      "for each thread, else few"},
+    {"PTL_MPI_LIBRARY", "libptlrt_mpi.so", 0, 0,
+     "the runtime's library for MPI, loaded when a launcher such as mpirun started the program; "
+     "looked for beside the program and where the compiler that made it had it"},
     {"PTL_CPU_ISA", "the widest", 0, 0,
      "instruction set of the runtime's own kernels: avx2 or avx512"},
     {"PTL_CPU_GEMM", "auto", 0, 0,
@@ -37,6 +40,10 @@ static Expected<int64_t> read(const Variable &variable) {
 }
 
 Expected<int64_t> commTimeout() { return read(kTable[0]); }
+const char *mpiLibrary() {
+  const char *text = std::getenv(kTable[2].name);
+  return text && *text ? text : kTable[2].byDefault;
+}
 Expected<int64_t> commSpin() { return read(kTable[1]); }
 
 } // namespace ptlrt::env

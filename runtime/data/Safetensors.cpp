@@ -205,7 +205,7 @@ Status writeSafetensors(const std::string &path, std::span<const TensorSource> t
       count *= size;
     for (int64_t begin = 0; begin < count;) {
       int64_t part = std::min<int64_t>(count - begin, buffer.size());
-      tensor.read(begin, part, buffer.data());
+      PTLRT_TRY(tensor.read(begin, part, buffer.data()));
       PTLRT_TRY(file->write(buffer.data(), part * sizeof(float)));
       begin += part;
     }

@@ -49,7 +49,7 @@ private:
 struct TensorSource {
   std::string name;
   std::vector<int64_t> shape;
-  std::function<void(int64_t begin, int64_t count, float *to)> read;
+  std::function<Status(int64_t begin, int64_t count, float *to)> read;
 };
 
 /// Writes all of `tensors` to `path`, aside first. On an error nothing at `path` changes.

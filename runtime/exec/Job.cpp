@@ -6,35 +6,53 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/exec/Job.h"
 
+#include "runtime/comm/local/LocalWorld.h"
+#include "runtime/comm/mpi/MpiWorld.h"
 #include "runtime/core/Env.h"
 #include "runtime/core/Number.h"
 #include "runtime/core/Suggest.h"
 #include "runtime/exec/Signals.h"
 #include <algorithm>
+#include <sched.h>
 #include <thread>
 
 namespace ptlrt {
 
 Job::~Job() = default;
 
-Expected<std::unique_ptr<Job>> Job::create(const ptlrt_program_t &program, const Options &options) {
+Expected<std::unique_ptr<Job>> Job::create(const ptlrt_program_t &program, const Options &options,
+                                           Processes *processes) {
   Expected<ProgramInfo> info = readProgram(program);
   if (info.isError())
     return info.status();
   PTLRT_TRY(checkFeatures(info->features, info->cpu));
   if (std::string problem; !cpu::checkCpu(problem))
     return Status::error(problem);
-  std::unique_ptr<Job> job(new Job(program, std::move(*info), options));
+  std::unique_ptr<Job> job(new Job(program, std::move(*info), options, processes));
+  PTLRT_TRY(job->checkProcesses());
   PTLRT_TRY(job->applyOptions());
   PTLRT_TRY(job->openWeights());
   return job;
+}
+
+Status Job::checkProcesses() const {
+  if (!processes || processes->ranks() == description.mesh.ranks())
+    return Status::ok();
+  return failure("the program was compiled for {} ranks ({}), the launcher started {} processes; "
+                 "each rank is one process",
+                 description.mesh.ranks(), description.mesh.describe(), processes->ranks());
 }
 
 int Job::threadsPerRank() const {
   if (wishes.threads > 0)
     return static_cast<int>(wishes.threads);
   int cores = static_cast<int>(std::thread::hardware_concurrency());
-  return std::max(1, cores / description.mesh.ranks());
+  cpu_set_t allowed;
+  // A launcher may have bound this process to its part of the cores already.
+  if (processes && ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+      CPU_COUNT(&allowed) < cores)
+    return CPU_COUNT(&allowed);
+  return std::max(1, cores / ranksHere());
 }
 
 Status Job::applySet(const std::string &text) {
@@ -195,10 +213,13 @@ Status Job::openWeights() {
 }
 
 Status Job::allocate() {
-  int count = description.mesh.ranks();
   deviceOptions.threads = threadsPerRank();
   if (std::string problem; !cpu::readEnvironment(deviceOptions, problem))
     return Status::error(problem);
+  Expected<WaitPolicy> policy = waitPolicy();
+  if (policy.isError())
+    return policy.status();
+  int count = ranksHere();
   std::optional<int64_t> need = multiply(description.arenaBytes, count);
   int64_t available = availableMemory();
   if (!need || (available > 0 && *need > available))
@@ -206,6 +227,30 @@ Status Job::allocate() {
                    "available",
                    static_cast<double>(count) * description.arenaBytes / 1e9, count,
                    description.arenaBytes / 1e9, available / 1e9);
+  for (int rank = 0; rank < description.mesh.ranks(); ++rank) {
+    if (processes && rank != processes->rank())
+      continue;
+    auto state = std::make_unique<RankState>();
+    initializeRank(*state, description.mesh, rank, description.seed);
+    Expected<Arena> arena = Arena::map(description.arenaBytes);
+    if (arena.isError())
+      return arena.status();
+    state->arena = std::move(*arena);
+    states.push_back(std::move(state));
+  }
+  // The last thing that can fail in one process alone: all must come to connect.
+  PTLRT_TRY(settle(Status::ok()));
+  return connect(*policy);
+}
+
+Status Job::settle(Status status) const {
+  if (!processes)
+    return status;
+  int failed = processes->settle(status.isError());
+  return status.isError() || failed < 0 ? status : failure("process {} failed", failed);
+}
+
+Expected<WaitPolicy> Job::waitPolicy() const {
   Expected<int64_t> timeout = env::commTimeout(), spin = env::commSpin();
   if (timeout.isError())
     return timeout.status();
@@ -213,21 +258,34 @@ Status Job::allocate() {
     return spin.status();
   WaitPolicy policy;
   policy.timeoutMs = *timeout * 1000;
-  bool hasCores = count * threadsPerRank() <= static_cast<int>(std::thread::hardware_concurrency());
+  bool hasCores =
+      ranksHere() * threadsPerRank() <= static_cast<int>(std::thread::hardware_concurrency());
   policy.spin = *spin >= 0 ? *spin : hasCores ? 3000 : 50;
-  world = std::make_unique<LocalWorld>(description.mesh, description.collectives, policy);
-  for (int rank = 0; rank < count; ++rank) {
-    auto state = std::make_unique<RankState>();
-    initializeRank(*state, description.mesh, rank, description.seed);
-    Expected<Arena> arena = Arena::map(description.arenaBytes);
-    if (arena.isError())
-      return arena.status();
-    state->arena = std::move(*arena);
-    state->comm = world->connect(rank, state->memory());
-    memory.push_back(state->memory());
-    states.push_back(std::move(state));
+  return policy;
+}
+
+Status Job::connect(const WaitPolicy &policy) {
+  if (processes) {
+    processes->setPolicy(policy);
+    world = std::make_unique<MpiWorld>(*processes, description.mesh, description.collectives);
+  } else {
+    world = std::make_unique<LocalWorld>(description.mesh, description.collectives, policy);
+  }
+  for (const std::unique_ptr<RankState> &state : states) {
+    Expected<std::unique_ptr<Communicator>> made =
+        world->connect(state->rank.rank, state->memory());
+    if (made.isError())
+      return made.status();
+    state->comm = std::move(*made);
   }
   return Status::ok();
+}
+
+Expected<std::vector<std::vector<uint8_t>>>
+Job::collect(std::vector<std::vector<uint8_t>> mine) const {
+  if (processes)
+    return processes->collect(mine.front());
+  return mine;
 }
 
 void Job::record(const RankState &state, const Status &status) {
@@ -263,7 +321,10 @@ void Job::runRank(RankState &state, const std::function<Status(RankState &)> &bo
   if (status.isError()) {
     // Recorded before the others are told, so theirs can't be the first.
     record(state, status);
-    state.comm->abort();
+    if (processes && !isEverywhere)
+      processes->fail(firstFailure.message());
+    if (!processes)
+      state.comm->abort();
   }
   announceRank(nullptr);
 }

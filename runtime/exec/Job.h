@@ -9,7 +9,7 @@
 #define PTLRT_EXEC_JOB_H
 
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/comm/local/LocalWorld.h"
+#include "runtime/comm/mpi/Processes.h"
 #include "runtime/device/cpu/Device.h"
 #include "runtime/exec/Options.h"
 #include "runtime/exec/RankState.h"
@@ -22,9 +22,9 @@ namespace ptlrt {
 class Job {
 public:
   /// Reads `program`, checks this machine, applies `options`, opens the files that weights come
-  /// from.
-  static Expected<std::unique_ptr<Job>> create(const ptlrt_program_t &program,
-                                               const Options &options);
+  /// from. With `processes` this process has one of the ranks, else all of them.
+  static Expected<std::unique_ptr<Job>>
+  create(const ptlrt_program_t &program, const Options &options, Processes *processes = nullptr);
   ~Job();
 
   const ptlrt_program_t &program() const { return code; }
@@ -32,21 +32,36 @@ public:
   const Options &options() const { return wishes; }
   const std::optional<Checkpoint> &resumed() const { return checkpoint; }
   int threadsPerRank() const;
+  /// Whether this process has rank 0, which prints and writes files.
+  bool isTalker() const { return !processes || processes->rank() == 0; }
 
-  /// Gets the memory of all ranks.
+  /// Gets the memory of this process's ranks and connects them.
   Status allocate();
-  std::span<uint8_t *const> arenas() const { return memory; }
+  /// Waits for the ranks of other processes, which may read this one's memory meanwhile. Returns
+  /// `status`, or an error if another process comes with one.
+  Status settle(Status status) const;
+  /// Gives the bytes of `mine`, one entry for each rank of this process, to the talker.
+  Expected<std::vector<std::vector<uint8_t>>> collect(std::vector<std::vector<uint8_t>> mine) const;
   std::span<const std::unique_ptr<RankState>> ranks() const { return states; }
+  /// The first rank's connection to the others, while they wait or have ended.
+  Communicator &comm() const { return *states.front()->comm; }
 
-  /// Runs `body` for each rank on a thread of its own, with its weights in place. Returns the first
-  /// error of any rank, which ended all; the message names the rank and the step.
+  /// Runs `body` for each rank of this process on a thread of its own, with its weights in place.
+  /// Returns the first error of any rank, which ended all; the message names the rank and the step.
+  /// If ranks are processes, an error that only some of them meet ends them all here.
   Status runRanks(const std::function<Status(RankState &)> &body);
   /// For errors that all ranks meet alike: their message doesn't name a rank.
   void failEverywhere() { isEverywhere = true; }
 
 private:
-  Job(const ptlrt_program_t &program, ProgramInfo info, const Options &options)
-      : code(program), description(std::move(info)), wishes(options) {}
+  Job(const ptlrt_program_t &program, ProgramInfo info, const Options &options,
+      Processes *processes)
+      : code(program), description(std::move(info)), wishes(options), processes(processes) {}
+  Status checkProcesses() const;
+  /// Ranks that share this machine.
+  int ranksHere() const { return processes ? processes->here() : description.mesh.ranks(); }
+  Expected<WaitPolicy> waitPolicy() const;
+  Status connect(const WaitPolicy &policy);
   Status applyOptions();
   Status applySet(const std::string &text);
   Status applyData();
@@ -59,14 +74,14 @@ private:
   const ptlrt_program_t &code;
   ProgramInfo description;
   Options wishes;
+  Processes *processes;
   std::optional<Checkpoint> checkpoint;
   std::vector<SafetensorsFile> initFiles;
   std::vector<TensorOrigin> origins; ///< weights, then states
 
   cpu::DeviceOptions deviceOptions;
-  std::unique_ptr<LocalWorld> world;
+  std::unique_ptr<World> world;
   std::vector<std::unique_ptr<RankState>> states;
-  std::vector<uint8_t *> memory;
   std::mutex failureLock;
   Status firstFailure;
   std::atomic<bool> isEverywhere{false};

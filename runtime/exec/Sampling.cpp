@@ -111,7 +111,7 @@ void Sampler::writeWindow(RankState &state, std::span<const int64_t> ids) const 
 
 Expected<int64_t> Sampler::draw(const TensorSource &logits, size_t position, size_t index) const {
   std::vector<float> row(sample.vocab);
-  logits.read(static_cast<int64_t>(position) * sample.vocab, sample.vocab, row.data());
+  PTLRT_TRY(logits.read(static_cast<int64_t>(position) * sample.vocab, sample.vocab, row.data()));
   for (float value : row)
     if (!std::isfinite(value))
       return failure("the logits of token {} are not finite", index);
@@ -123,7 +123,7 @@ Status Sampler::run(RankState &state) {
   std::vector<int64_t> ids = prompt;
   bool isTalker = state.rank.rank == 0;
   TensorSource logits =
-      sourceOf("logits", sample.logits, sample.logits.layout, job.info().mesh, job.arenas());
+      sourceOf("logits", sample.logits, sample.logits.layout, job.info().mesh, *state.comm);
   if (isTalker)
     std::for_each(ids.begin(), ids.end(), [&](int64_t id) { print(id); });
   state.rank.valid = 1;
@@ -158,7 +158,8 @@ Expected<int> runSampling(Job &job) {
   PTLRT_TRY(sampler.readPrompt());
   PTLRT_TRY(job.allocate());
   PTLRT_TRY(job.runRanks([&](RankState &state) { return sampler.run(state); }));
-  fmt::print("\n");
+  if (job.isTalker())
+    fmt::print("\n");
   return stopSignal() == 0 ? 0 : 128 + stopSignal();
 }
 

@@ -46,7 +46,7 @@ Status StepLoop::run() {
     if (stop.isError())
       return stop.status();
     if (*stop != 0) {
-      if (isTalker())
+      if (isFirstHere())
         training.stopped = static_cast<int>(*stop);
       return Status::ok();
     }
@@ -65,7 +65,7 @@ Status StepLoop::step(int64_t step) {
   writeHypers(step);
   PTLRT_TRY(playTable());
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (isTalker())
+  if (isFirstHere())
     training.nextStep = step + 1;
   if (job.options().checkReplicas)
     PTLRT_TRY(checkReplicas());
@@ -167,18 +167,22 @@ Status StepLoop::evaluateOne(size_t index, std::span<double> results) {
   return Status::ok();
 }
 
-Status StepLoop::compareWith(const RankState &leader, const TensorInfo &tensor,
-                             const std::string &name, const Layout &layout) const {
+Status StepLoop::compareWith(int leader, const TensorInfo &tensor, const std::string &name,
+                             const Layout &layout) {
+  replica.resize(((layout.rows - 1) * layout.stride + layout.cols) * 4);
+  PTLRT_TRY(state.comm->fetch(leader, layout.offset, static_cast<int64_t>(replica.size()),
+                              replica.data()));
   Status status;
   forEachRun(pieceOf(tensor, info.mesh, state.rank.rank), [&](Run run) {
     int64_t global = run.global;
     forEachPart(layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
-      const uint8_t *mine = state.memory() + offset, *theirs = leader.memory() + offset;
+      const uint8_t *mine = state.memory() + offset;
+      const uint8_t *theirs = replica.data() + offset - layout.offset;
       for (int64_t i = 0; status.isOk() && i < count; ++i)
         if (std::memcmp(mine + 4 * i, theirs + 4 * i, 4) != 0)
           status = failure("replicas differ: element {} of '{}' is {} here, {} on rank {}",
                            global + i, name, state.floatAt(offset + 4 * i),
-                           leader.floatAt(offset + 4 * i), leader.rank.rank);
+                           reinterpret_cast<const float *>(theirs)[i], leader);
       global += count;
     });
     return status.isOk();
@@ -201,11 +205,10 @@ Status StepLoop::checkReplicas() {
     int first = info.mesh.group(state.rank.rank, others).front();
     if (first == state.rank.rank)
       continue;
-    const RankState &leader = *job.ranks()[first];
     const std::string &name = weight.tensor.name;
-    PTLRT_TRY(compareWith(leader, weight.tensor, name, weight.tensor.layout));
+    PTLRT_TRY(compareWith(first, weight.tensor, name, weight.tensor.layout));
     for (const StateInfo &each : weight.states)
-      PTLRT_TRY(compareWith(leader, weight.tensor, name + "#" + each.name, each.layout));
+      PTLRT_TRY(compareWith(first, weight.tensor, name + "#" + each.name, each.layout));
   }
   return state.comm->barrier();
 }

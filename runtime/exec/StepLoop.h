@@ -29,11 +29,14 @@ private:
   Status evaluateOne(size_t index, std::span<double> results);
   void addOutputs(const OutputInfo &outputs, double weight, std::span<double> results);
   Status checkReplicas();
-  Status compareWith(const RankState &leader, const TensorInfo &tensor, const std::string &name,
-                     const Layout &layout) const;
+  Status compareWith(int leader, const TensorInfo &tensor, const std::string &name,
+                     const Layout &layout);
   Status checkpointIfDue(int64_t step);
   Status reportStep(int64_t step, double seconds);
+  /// Rank 0 prints and writes files.
   bool isTalker() const { return state.rank.rank == 0; }
+  /// One rank of each process keeps account for it.
+  bool isFirstHere() const { return &state == job.ranks().front().get(); }
   /// Rank 0 does `work` while the others wait.
   template <typename Work> Status alone(Work &&work);
 
@@ -46,6 +49,7 @@ private:
   std::vector<int64_t> evalBatches;
   std::vector<float> metrics;
   std::vector<double> evaluation; ///< loss and metrics of each evaluation
+  std::vector<uint8_t> replica;   ///< another rank's piece
   bool evaluated = false, skipped = false;
 };
 

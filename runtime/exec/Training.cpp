@@ -8,7 +8,6 @@
 
 #include "runtime/core/Log.h"
 #include "runtime/exec/StepLoop.h"
-#include "runtime/metrics/Counters.h"
 
 namespace ptlrt {
 
@@ -53,8 +52,8 @@ static void addEvalNames(const ProgramInfo &info, std::vector<std::string> &name
 
 Status Training::openReporter() {
   ReporterOptions options;
-  options.quiet = job.options().quiet;
-  options.logPath = job.options().log;
+  options.quiet = job.options().quiet || !job.isTalker();
+  options.logPath = job.isTalker() ? job.options().log : "";
   options.appendLog = job.resumed().has_value();
   options.firstStep = firstStep;
   options.steps = info.steps;
@@ -88,13 +87,13 @@ void Training::announce() {
 Status Training::prepare() {
   const Options &wishes = job.options();
   for (const std::string &path : {wishes.save, wishes.saveGradients, wishes.trace, wishes.report})
-    if (!path.empty())
+    if (!path.empty() && job.isTalker())
       PTLRT_TRY(checkWritable(path));
   PTLRT_TRY(openSources());
   if (job.resumed()) {
     const RunState &run = job.resumed()->run;
     firstStep = run.step;
-    if (run.dataSamples != source->samples())
+    if (run.dataSamples != source->samples() && job.isTalker())
       printWarning(fmt::format("the data has {} samples, '{}' was written with {}: the order of "
                                "samples differs from there on",
                                source->samples(), job.resumed()->folder, run.dataSamples));
@@ -109,15 +108,15 @@ Status Training::prepare() {
 }
 
 Status Training::writeGradients() {
-  return writeSafetensors(job.options().saveGradients, gradientSources(info, job.arenas()));
+  return writeSafetensors(job.options().saveGradients, gradientSources(info, job.comm()));
 }
 
 Status Training::saveCheckpoint() {
   RunState run{nextStep,          info.seed,  info.batch,
                source->samples(), info.model, info.mesh.describe()};
   Expected<std::string> path =
-      writeCheckpoint(info.checkpoint->directory, run, weightSources(info, job.arenas()),
-                      stateSources(info, job.arenas()), job.options().keep);
+      writeCheckpoint(info.checkpoint->directory, run, weightSources(info, job.comm()),
+                      stateSources(info, job.comm()), job.options().keep);
   if (path.isError())
     return path.status();
   savedStep = nextStep;
@@ -152,22 +151,48 @@ private:
 };
 } // namespace
 
+/// The bytes of a list of plain records, and back.
+template <typename T> static std::vector<uint8_t> bytesOf(std::span<const T> list) {
+  const auto *begin = reinterpret_cast<const uint8_t *>(list.data());
+  return {begin, begin + list.size_bytes()};
+}
+template <typename T> static std::span<const T> listOf(const std::vector<uint8_t> &bytes) {
+  return {reinterpret_cast<const T *>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+Status Training::collectRecords() {
+  std::vector<std::vector<uint8_t>> moved, events;
+  for (const std::unique_ptr<RankState> &state : job.ranks()) {
+    moved.push_back(bytesOf(state->comm->traffic()));
+    events.push_back(bytesOf(state->trace.all()));
+  }
+  Expected<std::vector<std::vector<uint8_t>>> all = job.collect(std::move(moved));
+  if (all.isError())
+    return all.status();
+  traffic = std::move(*all);
+  all = job.collect(std::move(events));
+  if (all.isError())
+    return all.status();
+  traces = std::move(*all);
+  return Status::ok();
+}
+
 Status Training::writeTraceFile() {
   std::vector<std::span<const TraceEvent>> ranks;
-  for (const std::unique_ptr<RankState> &state : job.ranks())
-    ranks.push_back(state->trace.all());
+  for (const std::vector<uint8_t> &bytes : traces)
+    ranks.push_back(listOf<TraceEvent>(bytes));
   return writeTrace(job.options().trace, ranks, Names(job));
 }
 
-static std::vector<CollectiveCount> countTraffic(const Job &job) {
+std::vector<CollectiveCount> Training::countTraffic() const {
   std::vector<std::span<const Traffic>> ranks;
-  for (const std::unique_ptr<RankState> &state : job.ranks())
-    ranks.push_back(state->comm->traffic());
-  return sumTraffic(job.info().collectives, ranks);
+  for (const std::vector<uint8_t> &bytes : traffic)
+    ranks.push_back(listOf<Traffic>(bytes));
+  return sumTraffic(info.collectives, ranks);
 }
 
 Status Training::writeReport() {
-  nlohmann::ordered_json report = describeTraffic(info.collectives, info.mesh, countTraffic(job));
+  nlohmann::ordered_json report = describeTraffic(info.collectives, info.mesh, countTraffic());
   report["model"] = info.model;
   report["ranks"] = info.mesh.ranks();
   report["steps"] = nextStep - firstStep;
@@ -178,7 +203,7 @@ Status Training::writeReport() {
 }
 
 void Training::printCounters() {
-  std::vector<CollectiveCount> counts = countTraffic(job);
+  std::vector<CollectiveCount> counts = countTraffic();
   for (size_t i = 0; i < counts.size(); ++i)
     printLine(fmt::format("{}: {} calls, {} bytes between ranks, {} predicted; {}",
                           info.collectives[i].describe(info.mesh), counts[i].calls, counts[i].bytes,
@@ -188,6 +213,14 @@ void Training::printCounters() {
 }
 
 Status Training::finish() {
+  Status status = collectRecords();
+  // The others wait, and lend their memory.
+  if (status.isOk() && job.isTalker())
+    status = writeResults();
+  return job.settle(std::move(status));
+}
+
+Status Training::writeResults() {
   // Each is tried, whatever became of the others: a full disk may have room for one of them.
   Status first = reporter->finish();
   auto attempt = [&](Status status) {
@@ -197,7 +230,7 @@ Status Training::finish() {
   if (info.checkpoint && savedStep != nextStep && nextStep > firstStep)
     attempt(saveCheckpoint());
   if (const std::string &path = job.options().save; !path.empty()) {
-    attempt(writeSafetensors(path, weightSources(info, job.arenas())));
+    attempt(writeSafetensors(path, weightSources(info, job.comm())));
     if (first.isOk())
       reporter->say(fmt::format("weights '{}'", path));
   }

@@ -9,6 +9,7 @@
 
 #include "runtime/data/DataSource.h"
 #include "runtime/exec/Job.h"
+#include "runtime/metrics/Counters.h"
 #include "runtime/metrics/Reporter.h"
 
 namespace ptlrt {
@@ -27,12 +28,16 @@ private:
   void announce();
   Status openReporter();
   Status finish();
+  Status writeResults();
   /// Called by rank 0 while the others wait.
   Status writeGradients();
   Status saveCheckpoint();
   Status writeReport();
   Status writeTraceFile();
   void printCounters();
+  /// Brings what the ranks counted and traced to the process that writes it.
+  Status collectRecords();
+  std::vector<CollectiveCount> countTraffic() const;
   BatchOrder orderOf(const DataSpec &data, const DataSource &source, bool forTraining) const;
 
   Job &job;
@@ -40,6 +45,7 @@ private:
   std::unique_ptr<DataSource> source;
   std::vector<std::unique_ptr<DataSource>> evalSources; ///< of info.evals
   std::optional<Reporter> reporter;
+  std::vector<std::vector<uint8_t>> traffic, traces; ///< records of each rank, after the run
   int64_t firstStep = 0;
   int64_t nextStep = 0;   ///< written by rank 0
   int64_t savedStep = -1; ///< of the newest checkpoint that this run wrote

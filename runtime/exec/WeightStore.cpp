@@ -60,58 +60,96 @@ static bool ownsPiece(const TensorInfo &tensor, const Mesh &mesh, int rank) {
   return true;
 }
 
-/// Copies what `rank` holds of elements [begin, begin + count).
-static void gatherFrom(const TensorInfo &tensor, const Layout &layout, const Mesh &mesh, int rank,
-                       const uint8_t *arena, int64_t begin, int64_t count, float *to) {
-  forEachRun(pieceOf(tensor, mesh, rank), [&](Run run) {
+namespace {
+/// Reads elements of one tensor out of a rank's arena.
+class PieceReader {
+public:
+  PieceReader(const TensorInfo &tensor, const Layout &layout, const Mesh &mesh, int rank)
+      : piece(pieceOf(tensor, mesh, rank)), layout(layout), rank(rank) {}
+  /// Copies what the rank holds of elements [begin, begin + count).
+  Status read(Communicator &comm, int64_t begin, int64_t count, float *to);
+
+private:
+  /// Visits the parts of these elements: `visit(byte offset in the arena, first element,
+  /// elements)`.
+  template <typename Visitor> void forEach(int64_t begin, int64_t count, Visitor &&visit) const;
+
+  Piece piece;
+  Layout layout;
+  int rank;
+  std::vector<uint8_t> span; ///< of the arena, from the first of the elements to the last
+};
+} // namespace
+
+template <typename Visitor>
+void PieceReader::forEach(int64_t begin, int64_t count, Visitor &&visit) const {
+  forEachRun(piece, [&](Run run) {
     int64_t from = std::max(run.global, begin);
     int64_t end = std::min(run.global + run.count, begin + count);
     if (from < end)
       forEachPart(layout, 4, run.local + from - run.global, end - from,
                   [&](int64_t offset, int64_t part) {
-                    std::memcpy(to + from - begin, arena + offset, part * 4);
+                    visit(offset, from, part);
                     from += part;
                   });
     return run.global < begin + count;
   });
 }
 
+Status PieceReader::read(Communicator &comm, int64_t begin, int64_t count, float *to) {
+  // One fetch, however many runs there are: they ascend in the arena as they do in the tensor.
+  int64_t first = -1, end = 0;
+  forEach(begin, count, [&](int64_t offset, int64_t, int64_t part) {
+    first = first < 0 ? offset : first;
+    end = offset + part * 4;
+  });
+  if (first < 0)
+    return Status::ok();
+  span.resize(end - first);
+  PTLRT_TRY(comm.fetch(rank, first, end - first, span.data()));
+  forEach(begin, count, [&](int64_t offset, int64_t from, int64_t part) {
+    std::memcpy(to + from - begin, span.data() + offset - first, part * 4);
+  });
+  return Status::ok();
+}
+
 TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const Layout &layout,
-                      const Mesh &mesh, std::span<uint8_t *const> arenas) {
-  std::vector<int> owners;
+                      const Mesh &mesh, Communicator &comm) {
+  std::vector<PieceReader> readers;
   for (int rank = 0; rank < mesh.ranks(); ++rank)
     if (ownsPiece(tensor, mesh, rank))
-      owners.push_back(rank);
-  return {name, tensor.shape, [=, &tensor, &mesh](int64_t begin, int64_t count, float *to) {
-            for (int rank : owners)
-              gatherFrom(tensor, layout, mesh, rank, arenas[rank], begin, count, to);
+      readers.emplace_back(tensor, layout, mesh, rank);
+  return {name, tensor.shape,
+          [readers = std::move(readers), &comm](int64_t begin, int64_t count, float *to) mutable {
+            for (PieceReader &reader : readers)
+              PTLRT_TRY(reader.read(comm, begin, count, to));
+            return Status::ok();
           }};
 }
 
-std::vector<TensorSource> weightSources(const ProgramInfo &info, std::span<uint8_t *const> arenas) {
+std::vector<TensorSource> weightSources(const ProgramInfo &info, Communicator &comm) {
   std::vector<TensorSource> sources;
   for (const WeightInfo &weight : info.weights)
     sources.push_back(
-        sourceOf(weight.tensor.name, weight.tensor, weight.tensor.layout, info.mesh, arenas));
+        sourceOf(weight.tensor.name, weight.tensor, weight.tensor.layout, info.mesh, comm));
   return sources;
 }
 
-std::vector<TensorSource> stateSources(const ProgramInfo &info, std::span<uint8_t *const> arenas) {
+std::vector<TensorSource> stateSources(const ProgramInfo &info, Communicator &comm) {
   std::vector<TensorSource> sources;
   for (const WeightInfo &weight : info.weights)
     for (const StateInfo &state : weight.states)
       sources.push_back(sourceOf(weight.tensor.name + "#" + state.name, weight.tensor, state.layout,
-                                 info.mesh, arenas));
+                                 info.mesh, comm));
   return sources;
 }
 
-std::vector<TensorSource> gradientSources(const ProgramInfo &info,
-                                          std::span<uint8_t *const> arenas) {
+std::vector<TensorSource> gradientSources(const ProgramInfo &info, Communicator &comm) {
   std::vector<TensorSource> sources;
   for (const WeightInfo &weight : info.weights)
     if (weight.gradient)
       sources.push_back(
-          sourceOf(weight.tensor.name, weight.tensor, *weight.gradient, info.mesh, arenas));
+          sourceOf(weight.tensor.name, weight.tensor, *weight.gradient, info.mesh, comm));
   return sources;
 }
 

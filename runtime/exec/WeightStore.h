@@ -7,6 +7,7 @@
 #ifndef PTLRT_EXEC_WEIGHTSTORE_H
 #define PTLRT_EXEC_WEIGHTSTORE_H
 
+#include "runtime/comm/Communicator.h"
 #include "runtime/data/Safetensors.h"
 #include "runtime/exec/ProgramInfo.h"
 
@@ -24,15 +25,14 @@ struct TensorOrigin {
 void fillPiece(const TensorOrigin &origin, const Mesh &mesh, ptlrt_rank &rank, uint8_t *arena);
 
 /// Reads the whole tensor out of all ranks' arenas, each element from the first rank that has it.
-/// `tensor`, `mesh` and `arenas` must outlive the result.
+/// Reading is a Communicator::fetch. `comm` must outlive the result.
 TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const Layout &layout,
-                      const Mesh &mesh, std::span<uint8_t *const> arenas);
+                      const Mesh &mesh, Communicator &comm);
 
 /// All weights, for a file; all states ("path#m"); all gradients.
-std::vector<TensorSource> weightSources(const ProgramInfo &info, std::span<uint8_t *const> arenas);
-std::vector<TensorSource> stateSources(const ProgramInfo &info, std::span<uint8_t *const> arenas);
-std::vector<TensorSource> gradientSources(const ProgramInfo &info,
-                                          std::span<uint8_t *const> arenas);
+std::vector<TensorSource> weightSources(const ProgramInfo &info, Communicator &comm);
+std::vector<TensorSource> stateSources(const ProgramInfo &info, Communicator &comm);
+std::vector<TensorSource> gradientSources(const ProgramInfo &info, Communicator &comm);
 
 /// Finds the data of the tensors `origins`, named by `names`, in `file`. Each must be there with
 /// its shape, and `file` must hold nothing else.

@@ -13,19 +13,22 @@
 #include "runtime/main/CommandLine.h"
 #include <cstdio>
 #include <exception>
+#include <thread>
 
 namespace ptlrt {
 
-static Expected<int> runCommand(const ptlrt_program_t &program, const Options &options) {
+static Expected<int> runCommand(const ptlrt_program_t &program, const Options &options,
+                                Processes *processes) {
   if (options.command == Command::Info) {
     Expected<ProgramInfo> info = readProgram(program);
     if (info.isError())
       return info.status();
-    fmt::print("{}", infoText(*info));
+    if (!processes || processes->rank() == 0)
+      fmt::print("{}", infoText(*info));
     return 0;
   }
   installSignalHandlers();
-  Expected<std::unique_ptr<Job>> job = Job::create(program, options);
+  Expected<std::unique_ptr<Job>> job = Job::create(program, options, processes);
   if (job.isError())
     return job.status();
   if (options.command == Command::Sample)
@@ -33,21 +36,62 @@ static Expected<int> runCommand(const ptlrt_program_t &program, const Options &o
   return Training(**job).run();
 }
 
+/// What a run ended with: its status, and what to say of it.
+static std::pair<int, std::string> runAll(const ptlrt_program_t &program, const Options &options,
+                                          Processes *processes) {
+  try {
+    Expected<int> result = runCommand(program, options, processes);
+    return result.isOk() ? std::pair(*result, std::string()) : std::pair(1, result.message());
+  } catch (const std::exception &error) {
+    return {1, error.what()};
+  }
+}
+
+/// Prints an error that all processes of a launcher meet alike, once. The launcher may end all when
+/// one ends, so the others wait for the speaker.
+static void printOnce(const std::string &message) {
+  if (Processes::launchedRank() == 0)
+    printError(message);
+  else
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+/// One rank of a run whose ranks are processes. Only one process speaks, and all end together.
+static int runLaunched(const ptlrt_program_t &program, const Options &options) {
+  Expected<std::unique_ptr<Processes>> joined = Processes::join();
+  if (joined.isError()) {
+    printOnce(joined.message());
+    return 1;
+  }
+  Processes &processes = **joined;
+  auto [status, message] = runAll(program, options, &processes);
+  int failed = processes.settle(!message.empty());
+  if (failed == processes.rank())
+    printError(message);
+  return failed >= 0 ? 1 : status;
+}
+
+static int runParsed(const ptlrt_program_t &program, const Options &options) {
+  if (Processes::areLaunched())
+    return runLaunched(program, options);
+  auto [status, message] = runAll(program, options, nullptr);
+  if (!message.empty())
+    printError(message);
+  return status;
+}
+
 int runMain(const ptlrt_program_t &program, int argc, const char *const *argv) {
   try {
     auto parsed = parseCommandLine(argc, argv);
     if (parsed.isError()) {
-      printError(parsed.message());
+      printOnce(parsed.message());
       return 2;
     }
-    if (const auto *text = std::get_if<PrintAndLeave>(&*parsed)) {
-      fmt::print("{}", text->text);
-      return 0;
-    }
-    Expected<int> result = runCommand(program, std::get<Options>(*parsed));
-    if (result.isOk())
-      return *result;
-    printError(result.message());
+    if (const auto *options = std::get_if<Options>(&*parsed))
+      return runParsed(program, *options);
+    if (Processes::launchedRank() == 0)
+      fmt::print("{}", std::get<PrintAndLeave>(*parsed).text);
+    return 0;
   } catch (const std::exception &error) {
     printError(error.what());
   }

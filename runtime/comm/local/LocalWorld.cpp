@@ -8,6 +8,7 @@
 
 #include "runtime/comm/local/Transfer.h"
 #include <algorithm>
+#include <cstring>
 
 namespace ptlrt {
 
@@ -24,6 +25,10 @@ public:
     return result == WaitResult::Done ? Status::ok() : explain(result, "a barrier");
   }
   Expected<int64_t> agree(int64_t value) override;
+  Status fetch(int from, int64_t offset, int64_t bytes, void *to) override {
+    std::memcpy(to, world.arenas[from] + offset, bytes);
+    return Status::ok();
+  }
   void abort() override { world.abort(); }
   std::span<const Traffic> traffic() const override { return counters; }
 
@@ -64,9 +69,9 @@ LocalWorld::LocalWorld(const Mesh &mesh, std::span<const Collective> collectives
 
 LocalWorld::~LocalWorld() = default;
 
-std::unique_ptr<Communicator> LocalWorld::connect(int rank, uint8_t *arena) {
+Expected<std::unique_ptr<Communicator>> LocalWorld::connect(int rank, uint8_t *arena) {
   arenas[rank] = arena;
-  return std::make_unique<LocalCommunicator>(*this, rank);
+  return std::unique_ptr<Communicator>(new LocalCommunicator(*this, rank));
 }
 
 LocalCommunicator::LocalCommunicator(LocalWorld &world, int rank)

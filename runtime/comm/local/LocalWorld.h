@@ -19,15 +19,13 @@ namespace ptlrt {
 class LocalCommunicator;
 
 /// What the ranks of one process share.
-class LocalWorld {
+class LocalWorld : public World {
 public:
   /// `mesh` and `collectives` must outlive the world.
   LocalWorld(const Mesh &mesh, std::span<const Collective> collectives, const WaitPolicy &policy);
-  ~LocalWorld();
+  ~LocalWorld() override;
 
-  /// Makes the communicator of `rank`, whose memory is at `arena`. All must be made before any is
-  /// used.
-  std::unique_ptr<Communicator> connect(int rank, uint8_t *arena);
+  Expected<std::unique_ptr<Communicator>> connect(int rank, uint8_t *arena) override;
   void abort() { aborted.store(true, std::memory_order_relaxed); }
   bool isAborted() const { return aborted.load(std::memory_order_relaxed); }
 

@@ -21,6 +21,9 @@ public:
   Status run(int index) override;
   Status barrier() override { return isAborted ? failure("aborted") : Status::ok(); }
   Expected<int64_t> agree(int64_t value) override { return value; }
+  Status fetch(int from, int64_t, int64_t, void *) override {
+    return failure("rank {} has no memory: this communicator only counts", from);
+  }
   void abort() override { isAborted = true; }
   std::span<const Traffic> traffic() const override { return counters; }
 

@@ -27,7 +27,8 @@ int main(int argc, char **argv) {
   LocalWorld world(mesh, {&sum, 1}, WaitPolicy());
   std::vector<std::unique_ptr<Communicator>> ends;
   for (int r = 0; r < ranks; ++r)
-    ends.push_back(world.connect(r, reinterpret_cast<uint8_t *>(takeFloats(bytes / 4))));
+    ends.push_back(
+        std::move(*world.connect(r, reinterpret_cast<uint8_t *>(takeFloats(bytes / 4)))));
   std::vector<double> best(static_cast<size_t>(ranks), 1e30);
   std::atomic<bool> failed = false;
   auto run = [&](size_t rank) {

@@ -21,7 +21,8 @@ void onRanks(const Mesh &mesh, std::span<const Collective> collectives, std::vec
   LocalWorld world(mesh, collectives, {50, 50, timeoutMs});
   std::vector<std::unique_ptr<Communicator>> ends;
   for (int rank = 0; rank < mesh.ranks(); ++rank)
-    ends.push_back(world.connect(rank, reinterpret_cast<uint8_t *>(arenas[rank].data())));
+    ends.push_back(
+        std::move(*world.connect(rank, reinterpret_cast<uint8_t *>(arenas[rank].data()))));
   std::vector<std::thread> threads;
   for (auto &end : ends)
     threads.emplace_back([&body, &end] { body(*end); });

@@ -67,6 +67,7 @@ protected:
     auto source = [value](const char *name) {
       return TensorSource{name, {50}, [value](int64_t, int64_t count, float *to) {
                             std::fill_n(to, count, value);
+                            return Status::ok();
                           }};
     };
     std::vector<TensorSource> weights{source("w")}, states{source("w#m")};

@@ -1,0 +1,121 @@
+//===- MpiWorld.cpp - Ranks as processes ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One MPI communicator per set of axes; all else about a collective is set up when
+// the rank connects, so running one allocates nothing.
+//===----------------------------------------------------------------------===//
+#include "runtime/comm/mpi/MpiWorld.h"
+
+#include "runtime/comm/mpi/Exchange.h"
+#include <map>
+
+namespace ptlrt {
+
+namespace {
+
+class MpiCommunicator : public Communicator {
+public:
+  MpiCommunicator(Processes &processes, const Mesh &mesh, std::span<const Collective> collectives,
+                  uint8_t *arena)
+      : processes(processes), mesh(mesh), collectives(collectives), arena(arena),
+        counters(collectives.size()), single(processes, 1) {}
+  /// Makes the communicators, together with all processes.
+  Status connect();
+
+  int rank() const override { return processes.rank(); }
+  int ranks() const override { return processes.ranks(); }
+  Status run(int index) override;
+  Status barrier() override;
+  Expected<int64_t> agree(int64_t value) override;
+  Status fetch(int from, int64_t offset, int64_t bytes, void *to) override {
+    return processes.fetch(from, offset, bytes, to);
+  }
+  void abort() override { processes.mpi().abort(1); }
+  std::span<const Traffic> traffic() const override { return counters; }
+
+private:
+  /// A collective that this rank takes part in.
+  struct Seat {
+    std::vector<int> members; ///< ranks, ascending: the order of MPI's group
+    std::string name;
+    Exchange exchange;
+  };
+  Expected<int> groupOf(const Collective &collective, const std::vector<int> &members);
+
+  Processes &processes;
+  const Mesh &mesh;
+  std::span<const Collective> collectives;
+  uint8_t *arena;
+  std::vector<Traffic> counters;
+  std::vector<Seat> seats;
+  std::map<std::vector<int>, int> groups; ///< of MPI, by axes, ascending
+  RequestList single;
+  std::optional<ExchangeBuffers> buffers;
+};
+
+} // namespace
+
+Expected<int> MpiCommunicator::groupOf(const Collective &collective,
+                                       const std::vector<int> &members) {
+  std::vector<int> axes = collective.axes;
+  std::sort(axes.begin(), axes.end());
+  auto [entry, isNew] = groups.try_emplace(axes, 0);
+  if (isNew)
+    PTLRT_TRY(
+        processes.check(processes.mpi().split(members.front(), processes.rank(), &entry->second)));
+  return entry->second;
+}
+
+Status MpiCommunicator::connect() {
+  size_t largest = 1;
+  for (size_t index = 0; index < collectives.size(); ++index) {
+    const Collective &collective = collectives[index];
+    std::vector<int> order = mesh.group(rank(), collective.axes), sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    largest = std::max(largest, sorted.size());
+    Expected<int> group = groupOf(collective, sorted);
+    if (group.isError())
+      return group.status();
+    if (collective.kind == CollectiveKind::AllReduce)
+      order = sorted; // sums ascend, whatever the order of the axes
+    int64_t self = std::find(order.begin(), order.end(), rank()) - order.begin();
+    for (int &member : order)
+      member = static_cast<int>(std::find(sorted.begin(), sorted.end(), member) - sorted.begin());
+    seats.push_back(
+        {std::move(sorted), collective.describe(mesh),
+         Exchange(collective, static_cast<int>(index), *group, std::move(order), self)});
+  }
+  buffers.emplace(processes, static_cast<int64_t>(largest));
+  return Status::ok();
+}
+
+Status MpiCommunicator::run(int index) {
+  const Seat &seat = seats[index];
+  std::pair<int, int> mismatch{-1, -1};
+  Status status = seat.exchange.run(arena, *buffers, counters[index], seat.name, mismatch);
+  if (mismatch.first < 0)
+    return status;
+  return failure("runs {}, rank {} runs {}", seat.name, seat.members[mismatch.first],
+                 seats[mismatch.second].name);
+}
+
+Status MpiCommunicator::barrier() {
+  PTLRT_TRY(processes.check(processes.mpi().barrier(single.raw(), kAll)));
+  return processes.finish(single.raw(), "a barrier");
+}
+
+Expected<int64_t> MpiCommunicator::agree(int64_t value) {
+  PTLRT_TRY(
+      processes.check(processes.mpi().broadcast(single.raw(), kAll, &value, sizeof value, 0)));
+  PTLRT_TRY(processes.finish(single.raw(), "an agreement"));
+  return value;
+}
+
+Expected<std::unique_ptr<Communicator>> MpiWorld::connect(int, uint8_t *arena) {
+  auto made = std::make_unique<MpiCommunicator>(processes, mesh, collectives, arena);
+  processes.publish(arena);
+  PTLRT_TRY(made->connect());
+  return std::unique_ptr<Communicator>(std::move(made));
+}
+
+} // namespace ptlrt
