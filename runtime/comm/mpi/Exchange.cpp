@@ -8,6 +8,7 @@
 
 #include "runtime/comm/local/Reduce.h"
 #include <cstring>
+#include <functional>
 
 namespace ptlrt {
 
@@ -50,12 +51,14 @@ ExchangeBuffers::ExchangeBuffers(Processes &processes, int64_t members)
       bytes(new uint8_t[(5 * members + 1) * chunk]) {}
 
 Exchange::Exchange(const Collective &collective, int tag, int group, std::vector<int> members,
-                   int64_t self)
+                   std::span<const int64_t> sizes, int64_t self)
     : collective(collective), tag(tag), group(group), members(std::move(members)), self(self),
       size(elementSize(collective.element)),
       collects(collective.kind == CollectiveKind::AllReduce ||
                collective.kind == CollectiveKind::ReduceScatter),
-      gives(collective.kind != CollectiveKind::ReduceScatter), shares(this->members.size()) {
+      gives(collective.kind != CollectiveKind::ReduceScatter &&
+            collective.kind != CollectiveKind::AllToAll),
+      shares(this->members.size()) {
   switch (collective.kind) {
   case CollectiveKind::AllReduce:
     cutAllReduce();
@@ -65,7 +68,10 @@ Exchange::Exchange(const Collective &collective, int tag, int group, std::vector
     break;
   case CollectiveKind::AllGather:
   case CollectiveKind::ReduceScatter:
-    cutPieces();
+    cutPieces(sizes);
+    break;
+  case CollectiveKind::AllToAll:
+    cutExchange(sizes);
     break;
   }
 }
@@ -87,13 +93,22 @@ void Exchange::cutBroadcast() {
   own = shares[self];
 }
 
-void Exchange::cutPieces() {
+void Exchange::cutPieces(std::span<const int64_t> sizes) {
   auto count = static_cast<int64_t>(members.size());
   for (int64_t m = 0; m < count; ++m) {
-    Stream stream = Stream::inWhole(collective, m, count);
+    Stream stream = Stream::inWhole(collective, m, sizes);
     shares[m] = {stream, 0, stream.elements()};
   }
-  own = {Stream::alone(collective, self, count), 0, shares[self].end};
+  own = {Stream::alone(collective, self, sizes), 0, shares[self].end};
+}
+
+void Exchange::cutExchange(std::span<const int64_t> sizes) {
+  for (int64_t m = 0; m < static_cast<int64_t>(members.size()); ++m) {
+    Stream leaving = Stream::exchanged(collective, self, m, sizes, /*atReceiver=*/false);
+    shares[m] = {leaving, 0, leaving.elements()};
+    Stream coming = Stream::exchanged(collective, m, self, sizes, /*atReceiver=*/true);
+    arriving.push_back({coming, 0, coming.elements()});
+  }
 }
 
 /// One run of a collective.
@@ -106,14 +121,17 @@ struct Exchange::Call {
   std::pair<int, int> &mismatch;
   int64_t chunk; ///< elements
 
-  int64_t countOf(size_t member, int64_t round) const {
-    const Share &share = plan.shares[member];
+  int64_t countOf(const Share &share, int64_t round) const {
     return std::clamp<int64_t>(share.end - share.begin - round * chunk, 0, chunk);
+  }
+  int64_t countOf(size_t member, int64_t round) const {
+    return countOf(plan.shares[member], round);
   }
   int64_t rounds() const {
     int64_t most = 0;
-    for (const Share &share : plan.shares)
-      most = std::max(most, ceilDivide(share.end - share.begin, chunk));
+    for (const std::vector<Share> &list : {std::cref(plan.shares), std::cref(plan.arriving)})
+      for (const Share &share : list)
+        most = std::max(most, ceilDivide(share.end - share.begin, chunk));
     return most;
   }
   /// The elements of a share in a round, in the arena if they are contiguous there, else copied.
@@ -131,6 +149,7 @@ struct Exchange::Call {
   Status finishCollect(int64_t round);
   void combine(int64_t count);
   Status give(int64_t round);
+  Status swap(int64_t round);
 };
 
 Status Exchange::Call::beginCollect(int64_t round) {
@@ -200,6 +219,31 @@ Status Exchange::Call::give(int64_t round) {
   return Status::ok();
 }
 
+Status Exchange::Call::swap(int64_t round) {
+  RequestList &list = buffers.collecting[0];
+  for (size_t m = 0; m < plan.members.size(); ++m) {
+    if (static_cast<int64_t>(m) == plan.self)
+      continue;
+    if (int64_t count = countOf(plan.arriving[m], round)) {
+      PTLRT_TRY(
+          list.receive(plan.group, buffers.received(0, m), count * plan.size, plan.members[m]));
+      traffic.read += count * plan.size;
+    }
+    if (int64_t count = countOf(m, round))
+      PTLRT_TRY(list.send(plan.group, read(plan.shares[m], round, count, buffers.sent(0, m)),
+                          count * plan.size, plan.members[m], plan.tag));
+  }
+  if (int64_t count = countOf(plan.self, round))
+    write(plan.arriving[plan.self], round, count,
+          read(plan.shares[plan.self], round, count, buffers.result()));
+  PTLRT_TRY(list.finish(plan.tag, where, mismatch));
+  for (size_t m = 0; m < plan.members.size(); ++m)
+    if (int64_t count = countOf(plan.arriving[m], round);
+        count > 0 && static_cast<int64_t>(m) != plan.self)
+      write(plan.arriving[m], round, count, buffers.received(0, m));
+  return Status::ok();
+}
+
 Status Exchange::run(uint8_t *arena, ExchangeBuffers &buffers, Traffic &traffic,
                      const std::string &where, std::pair<int, int> &mismatch) const {
   ++traffic.calls;
@@ -217,6 +261,8 @@ Status Exchange::run(uint8_t *arena, ExchangeBuffers &buffers, Traffic &traffic,
       PTLRT_TRY(call.finishCollect(round));
     if (gives)
       PTLRT_TRY(call.give(round));
+    if (!collects && !gives)
+      PTLRT_TRY(call.swap(round));
   }
   return Status::ok();
 }

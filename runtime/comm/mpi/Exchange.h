@@ -1,7 +1,7 @@
 //===- Exchange.h - One rank's part of a collective by messages -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every collective is one or both of two phases, in rounds of a chunk: each rank
+// Every collective but the all-to-all is one or both of two phases, in rounds of a chunk: each rank
 // collects its share from the others and combines it; each rank gives its share to
 // the others. What a share is, and where its elements lie, is set up once.
 //===----------------------------------------------------------------------===//
@@ -58,9 +58,9 @@ private:
 class Exchange {
 public:
   /// `members`: the group in the order of the data, as numbers in MPI's group `group`; `self`: this
-  /// rank's place in it.
+  /// rank's place in it; `sizes`: of the axes.
   Exchange(const Collective &collective, int tag, int group, std::vector<int> members,
-           int64_t self);
+           std::span<const int64_t> sizes, int64_t self);
   /// Runs the collective once. On a disagreement `mismatch` is the place of the other rank in the
   /// group and the number of what it runs.
   Status run(uint8_t *arena, ExchangeBuffers &buffers, Traffic &traffic, const std::string &where,
@@ -74,14 +74,16 @@ private:
   struct Call;
   void cutAllReduce();
   void cutBroadcast();
-  void cutPieces();
+  void cutPieces(std::span<const int64_t> sizes);
+  void cutExchange(std::span<const int64_t> sizes);
 
   const Collective &collective;
   int tag, group;
   std::vector<int> members;
   int64_t self, size;
   bool collects, gives;
-  std::vector<Share> shares; ///< where each member's share lies in the whole
+  std::vector<Share> shares;   ///< where each member's share lies in the whole
+  std::vector<Share> arriving; ///< all-to-all: where each member's goes; `shares` go to them
   Share own; ///< this rank's: reduce-scatter writes it there, others give it from there
 };
 

@@ -78,12 +78,15 @@ Status MpiCommunicator::connect() {
       return group.status();
     if (collective.kind == CollectiveKind::AllReduce)
       order = sorted; // sums ascend, whatever the order of the axes
+    std::vector<int64_t> sizes;
+    for (int axis : collective.axes)
+      sizes.push_back(mesh.size(axis));
     int64_t self = std::find(order.begin(), order.end(), rank()) - order.begin();
     for (int &member : order)
       member = static_cast<int>(std::find(sorted.begin(), sorted.end(), member) - sorted.begin());
     seats.push_back(
         {std::move(sorted), collective.describe(mesh),
-         Exchange(collective, static_cast<int>(index), *group, std::move(order), self)});
+         Exchange(collective, static_cast<int>(index), *group, std::move(order), sizes, self)});
   }
   buffers.emplace(processes, static_cast<int64_t>(largest));
   return Status::ok();

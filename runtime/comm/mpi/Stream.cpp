@@ -13,50 +13,91 @@ Stream Stream::whole(const Collective &collective) {
   Stream stream;
   stream.size = elementSize(collective.element);
   for (const CommSegment &segment : collective.segments)
-    stream.stretches.push_back({segment.in, 1, 0, segment.in.rows * segment.in.cols, 0});
+    stream.stretches.push_back({segment.in, 0, segment.in.rows * segment.in.cols});
   return stream;
 }
 
-Stream Stream::pieces(const Collective &collective, int64_t member, int64_t members, bool inWhole) {
+/// What the member at `place` of a group holds of a dimension.
+static Extent pieceAt(int64_t length, int64_t place, std::span<const int64_t> sizes) {
+  std::vector<int64_t> coordinates(sizes.size());
+  for (size_t i = sizes.size(); i-- > 0; place /= sizes[i])
+    coordinates[i] = place % sizes[i];
+  return pieceExtent(length, sizes, coordinates);
+}
+
+Stream Stream::pieces(const Collective &collective, int64_t place, std::span<const int64_t> sizes,
+                      bool inWhole) {
   Stream stream;
   stream.size = elementSize(collective.element);
   bool gathers = collective.kind == CollectiveKind::AllGather;
   for (const CommSegment &segment : collective.segments) {
-    int64_t piece = ceilDivide(segment.length, members), start = member * piece;
-    int64_t valid = std::clamp<int64_t>(segment.length - start, 0, piece);
-    Stretch stretch{gathers == inWhole ? segment.out : segment.in, segment.outer, 0,
-                    valid * segment.inner, piece * segment.inner};
-    if (inWhole) {
-      stretch.start = start * segment.inner;
-      stretch.step = segment.length * segment.inner;
-    }
+    Extent extent = pieceAt(segment.length, place, sizes);
+    Stretch stretch{gathers == inWhole ? segment.out : segment.in, 0, extent.valid * segment.inner};
+    stretch.outer = segment.outer;
+    stretch.outerStep = segment.inner;
+    stretch.outerStep *= inWhole ? segment.length : pieceLength(segment.length, sizes);
+    stretch.start = inWhole ? extent.start * segment.inner : 0;
     stream.stretches.push_back(stretch);
   }
   return stream;
 }
 
-Stream Stream::inWhole(const Collective &collective, int64_t member, int64_t members) {
-  return pieces(collective, member, members, true);
+Stream Stream::inWhole(const Collective &collective, int64_t place,
+                       std::span<const int64_t> sizes) {
+  return pieces(collective, place, sizes, true);
 }
-Stream Stream::alone(const Collective &collective, int64_t member, int64_t members) {
-  return pieces(collective, member, members, false);
+Stream Stream::alone(const Collective &collective, int64_t place, std::span<const int64_t> sizes) {
+  return pieces(collective, place, sizes, false);
+}
+
+Stream::Stretch Stream::exchange(const CommSegment &segment, int64_t from, int64_t to,
+                                 std::span<const int64_t> sizes, bool atReceiver) {
+  bool second = segment.joinsSecond;
+  int64_t joined = second ? segment.other : segment.length;
+  int64_t cut = second ? segment.length : segment.other;
+  Extent theirs = pieceAt(joined, from, sizes), mine = pieceAt(cut, to, sizes);
+  // The sender holds a piece of the joined dimension, the receiver one of the cut dimension; where
+  // a side has all of a dimension, the part begins where the other side's piece does.
+  int64_t joinedSize = atReceiver ? joined : pieceLength(joined, sizes);
+  int64_t cutSize = atReceiver ? pieceLength(cut, sizes) : cut;
+  int64_t joinedStart = atReceiver ? theirs.start : 0, cutStart = atReceiver ? 0 : mine.start;
+  Stretch stretch{atReceiver ? segment.out : segment.in};
+  stretch.outer = segment.outer;
+  stretch.rows = second ? mine.valid : theirs.valid;
+  stretch.middle = segment.middle;
+  stretch.length = (second ? theirs.valid : mine.valid) * segment.inner;
+  stretch.middleStep = (second ? joinedSize : cutSize) * segment.inner;
+  stretch.rowStep = segment.middle * stretch.middleStep;
+  stretch.outerStep = (second ? cutSize : joinedSize) * stretch.rowStep;
+  stretch.start = (second ? cutStart : joinedStart) * stretch.rowStep +
+                  (second ? joinedStart : cutStart) * segment.inner;
+  return stretch;
+}
+
+Stream Stream::exchanged(const Collective &collective, int64_t from, int64_t to,
+                         std::span<const int64_t> sizes, bool atReceiver) {
+  Stream stream;
+  stream.size = elementSize(collective.element);
+  for (const CommSegment &segment : collective.segments)
+    stream.stretches.push_back(exchange(segment, from, to, sizes, atReceiver));
+  return stream;
 }
 
 int64_t Stream::elements() const {
   int64_t sum = 0;
   for (const Stretch &stretch : stretches)
-    sum += stretch.outer * stretch.length;
+    sum += stretch.elements();
   return sum;
 }
 
 template <typename Visitor> void Stream::walk(int64_t from, int64_t count, Visitor &&visit) const {
   for (const Stretch &stretch : stretches) {
-    int64_t elements = stretch.outer * stretch.length;
+    int64_t elements = stretch.elements();
     int64_t at = std::max<int64_t>(from, 0), end = std::min(from + count, elements);
     while (at < end) {
-      int64_t row = at / stretch.length, column = at % stretch.length;
+      int64_t column = at % stretch.length;
       int64_t part = std::min(stretch.length - column, end - at);
-      forEachPart(stretch.layout, size, stretch.start + row * stretch.step + column, part, visit);
+      forEachPart(stretch.layout, size, stretch.placeOf(at / stretch.length) + column, part, visit);
       at += part;
     }
     from -= elements;

@@ -9,6 +9,7 @@
 #define PTLRT_COMM_MPI_STREAM_H
 
 #include "runtime/comm/Collective.h"
+#include <span>
 
 namespace ptlrt {
 
@@ -17,11 +18,16 @@ public:
   Stream() = default;
   /// All of each segment's `in`.
   static Stream whole(const Collective &collective);
-  /// Piece `member` of `members`, where it lies in the whole (all-gather: `out`, reduce-scatter:
-  /// `in`).
-  static Stream inWhole(const Collective &collective, int64_t member, int64_t members);
+  /// The piece of the member at `place`, where it lies in the whole (all-gather: `out`,
+  /// reduce-scatter: `in`). `sizes` are those of the group's axes, here and below.
+  static Stream inWhole(const Collective &collective, int64_t place,
+                        std::span<const int64_t> sizes);
   /// The same piece where it lies by itself.
-  static Stream alone(const Collective &collective, int64_t member, int64_t members);
+  static Stream alone(const Collective &collective, int64_t place, std::span<const int64_t> sizes);
+  /// What the member at `from` has for the one at `to` in an all-to-all, where it lies in `in` of
+  /// the first, or in `out` of the second.
+  static Stream exchanged(const Collective &collective, int64_t from, int64_t to,
+                          std::span<const int64_t> sizes, bool atReceiver);
 
   int64_t elements() const;
   /// Where elements [from, from + count) lie contiguously in `arena`, or null.
@@ -30,12 +36,24 @@ public:
   void unpack(uint8_t *arena, int64_t from, int64_t count, const uint8_t *data) const;
 
 private:
-  /// Of one segment: `outer` times `length` elements from `start` on, `step` apart.
+  /// Of one segment: `outer` x `rows` x `middle` times `length` elements from `start` on, so many
+  /// elements apart.
   struct Stretch {
     Layout layout;
-    int64_t outer = 1, start = 0, length = 0, step = 0;
+    int64_t start = 0, length = 0;
+    int64_t outer = 1, rows = 1, middle = 1;
+    int64_t outerStep = 0, rowStep = 0, middleStep = 0;
+
+    int64_t elements() const { return outer * rows * middle * length; }
+    int64_t placeOf(int64_t run) const {
+      return start + run / (rows * middle) * outerStep + run / middle % rows * rowStep +
+             run % middle * middleStep;
+    }
   };
-  static Stream pieces(const Collective &collective, int64_t member, int64_t members, bool inWhole);
+  static Stream pieces(const Collective &collective, int64_t place, std::span<const int64_t> sizes,
+                       bool inWhole);
+  static Stretch exchange(const CommSegment &segment, int64_t from, int64_t to,
+                          std::span<const int64_t> sizes, bool atReceiver);
   /// Visits the contiguous parts of elements [from, from + count): `visit(byte offset, elements)`.
   template <typename Visitor> void walk(int64_t from, int64_t count, Visitor &&visit) const;
 

@@ -73,8 +73,10 @@ void combine(const Collective &collective, uint8_t *into, const uint8_t *other) 
 class Reference {
 public:
   Reference(const Collective &collective, const Mesh &mesh, int rank, int64_t bytes)
-      : collective(collective), size(elementSize(collective.element)),
+      : collective(collective), mesh(mesh), size(elementSize(collective.element)),
         group{mesh.group(rank, collective.axes)} {
+    for (int axis : collective.axes)
+      sizes.push_back(mesh.size(axis));
     if (collective.kind == CollectiveKind::AllReduce)
       std::sort(group.begin(), group.end());
     place = std::find(group.begin(), group.end(), rank) - group.begin();
@@ -91,6 +93,14 @@ public:
   const Bytes &result() const { return expected; }
   int64_t members() const { return static_cast<int64_t>(group.size()); }
 
+  /// What a member of the group holds of a dimension.
+  Extent pieceAt(int64_t length, int64_t member) const {
+    std::vector<int64_t> coordinates;
+    for (int axis : collective.axes)
+      coordinates.push_back(mesh.coordinate(group[member], axis));
+    return pieceExtent(length, sizes, coordinates);
+  }
+
   int64_t place; ///< of the rank in its group
 
 private:
@@ -106,8 +116,10 @@ private:
       combine(collective, &expected[to], &inputs[m][from]);
   }
   void addSegment(const CommSegment &s) {
-    if (collective.kind == CollectiveKind::AllReduce ||
-        collective.kind == CollectiveKind::Broadcast)
+    if (collective.kind == CollectiveKind::AllToAll)
+      addExchange(s);
+    else if (collective.kind == CollectiveKind::AllReduce ||
+             collective.kind == CollectiveKind::Broadcast)
       for (int64_t i = 0; i < s.in.rows * s.in.cols; ++i) {
         int64_t offset = at(s.in, i);
         if (collective.kind == CollectiveKind::AllReduce)
@@ -118,20 +130,53 @@ private:
     else
       addPieces(s);
   }
+  /// Which member holds each element of a cut dimension, and its index there.
+  std::vector<std::pair<int64_t, int64_t>> ownersOf(int64_t length) const {
+    std::vector<std::pair<int64_t, int64_t>> owners(length);
+    for (int64_t member = 0; member < members(); ++member) {
+      Extent extent = pieceAt(length, member);
+      for (int64_t i = 0; i < extent.valid; ++i)
+        owners[extent.start + i] = {member, i};
+    }
+    return owners;
+  }
   void addPieces(const CommSegment &s) {
-    int64_t piece = ceilDivide(s.length, members());
+    int64_t piece = pieceLength(s.length, sizes);
+    auto owners = ownersOf(s.length);
     for (int64_t i = 0; i < s.outer * s.length * s.inner; ++i) {
       int64_t o = i / (s.length * s.inner), l = i / s.inner % s.length, e = i % s.inner;
-      int64_t inPiece = (o * piece + l % piece) * s.inner + e;
+      int64_t inPiece = (o * piece + owners[l].second) * s.inner + e;
       if (collective.kind == CollectiveKind::AllGather)
-        copy(at(s.out, i), l / piece, at(s.in, inPiece));
-      else if (l / piece == place)
+        copy(at(s.out, i), owners[l].first, at(s.in, inPiece));
+      else if (owners[l].first == place)
         reduce(at(s.out, inPiece), at(s.in, i));
+    }
+  }
+  /// Walks [outer, length, middle, other, inner]; `in` and `out` have one of the two dimensions
+  /// cut.
+  void addExchange(const CommSegment &s) {
+    auto rows = ownersOf(s.length), columns = ownersOf(s.other);
+    int64_t rowPiece = pieceLength(s.length, sizes), columnPiece = pieceLength(s.other, sizes);
+    for (int64_t i = 0; i < s.whole(); ++i) {
+      int64_t e = i % s.inner, c = i / s.inner % s.other, m = i / s.inner / s.other % s.middle;
+      int64_t r = i / s.inner / s.other / s.middle % s.length;
+      int64_t o = i / s.inner / s.other / s.middle / s.length;
+      int64_t cutRows =
+          (((o * rowPiece + rows[r].second) * s.middle + m) * s.other + c) * s.inner + e;
+      int64_t cutColumns =
+          (((o * s.length + r) * s.middle + m) * columnPiece + columns[c].second) * s.inner + e;
+      int64_t owner = s.joinsSecond ? rows[r].first : columns[c].first;
+      if (owner == place)
+        copy(at(s.out, s.joinsSecond ? cutRows : cutColumns),
+             s.joinsSecond ? columns[c].first : rows[r].first,
+             at(s.in, s.joinsSecond ? cutColumns : cutRows));
     }
   }
 
   const Collective &collective;
+  const Mesh &mesh;
   int64_t size;
+  std::vector<int64_t> sizes; ///< of the axes
   std::vector<int> group;
   std::vector<Bytes> inputs;
   Bytes expected;
@@ -140,13 +185,38 @@ private:
 /// Elements from which on fewer cases are tested.
 constexpr int64_t kLarge = 100'000;
 
+/// Both directions of an all-to-all of rows and columns of about `length` elements together.
+void addExchanges(Collective &collective, int64_t length, std::span<const int64_t> sizes,
+                  int64_t &bytes) {
+  int64_t size = elementSize(collective.element), end = 0;
+  int64_t rows = std::min<int64_t>(length, 7), middle = 2, inner = 3;
+  int64_t columns = ceilDivide(length, length > kLarge ? 84 : 7);
+  for (bool joinsSecond : {false, true}) {
+    Layout cutRows{0, 2 * pieceLength(rows, sizes) * middle * columns, inner, 4};
+    Layout cutColumns{0, 2 * rows * middle * pieceLength(columns, sizes), inner, 5};
+    CommSegment segment{cutRows, cutColumns, 2, rows, inner, middle, columns, joinsSecond};
+    if (joinsSecond)
+      std::swap(segment.in, segment.out);
+    for (Layout *layout : {&segment.in, &segment.out}) {
+      layout->offset = end;
+      end = ceilDivide(end + layout->rows * layout->stride * size, 64) * 64;
+    }
+    collective.segments.push_back(segment);
+  }
+  bytes = std::max(bytes, end);
+}
+
 /// All collectives over `axes` with `length` elements, and one of several padded segments each.
 std::vector<Collective> collectivesOf(const Mesh &mesh, const std::vector<int> &axes,
                                       int64_t length, int64_t &bytes) {
   std::vector<Collective> list;
   auto members = static_cast<int64_t>(mesh.group(0, axes).size());
-  for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather,
-                              CollectiveKind::ReduceScatter, CollectiveKind::Broadcast})
+  std::vector<int64_t> sizes;
+  for (int axis : axes)
+    sizes.push_back(mesh.size(axis));
+  for (CollectiveKind kind :
+       {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+        CollectiveKind::AllToAll, CollectiveKind::Broadcast})
     for (ReduceKind reduce : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min})
       for (Element element : {Element::F32, Element::I32, Element::I64, Element::Byte}) {
         bool reduces = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
@@ -163,9 +233,11 @@ std::vector<Collective> collectivesOf(const Mesh &mesh, const std::vector<int> &
           collective.segments = {{{0, length > 0, std::max<int64_t>(length, 1), length}, {}},
                                  {{end, 3, 5, 8}, {}}};
           bytes = std::max(bytes, end + 3 * 8 * size);
+        } else if (kind == CollectiveKind::AllToAll) {
+          addExchanges(collective, length, sizes, bytes);
         } else {
           int64_t outer = isLarge ? 1 : 3, inner = 3, cut = isLarge ? length / inner : length;
-          int64_t piece = ceilDivide(cut, members);
+          int64_t piece = pieceLength(cut, sizes);
           Layout whole{0, outer * cut, inner, 5};
           Layout part{ceilDivide(outer * cut * 5 * size, 64) * 64, outer * piece, inner, 4};
           bool gathers = kind == CollectiveKind::AllGather;
@@ -295,19 +367,24 @@ private:
   void expectTraffic(const Collective &collective, const Reference &reference,
                      const Traffic &traffic) const {
     EXPECT_EQ(traffic.calls, 1);
-    int64_t n = reference.members(), whole = 0, own = 0;
+    int64_t n = reference.members(), whole = 0, own = 0, exchanged = 0;
     bool isReduce = collective.kind == CollectiveKind::AllReduce;
     for (const CommSegment &s : collective.segments) {
-      int64_t piece = ceilDivide(s.length, n);
       bool isPlain = isReduce || collective.kind == CollectiveKind::Broadcast;
-      whole += isPlain ? s.in.rows * s.in.cols : s.outer * s.length * s.inner;
-      own += s.outer * s.inner * std::clamp<int64_t>(s.length - reference.place * piece, 0, piece);
+      whole += isPlain ? s.in.rows * s.in.cols : s.whole();
+      int64_t rows = reference.pieceAt(s.length, reference.place).valid;
+      int64_t columns = reference.pieceAt(s.other, reference.place).valid;
+      own += s.outer * s.inner * rows;
+      exchanged += s.outer * s.middle * s.inner *
+                   (s.joinsSecond ? rows * (s.other - columns) : columns * (s.length - rows));
     }
     int64_t size = elementSize(collective.element), moved = traffic.read + traffic.written;
     if (n == 1)
       EXPECT_EQ(moved, 0);
     else if (collective.kind == CollectiveKind::Broadcast)
       EXPECT_EQ(moved, isStub() || reference.place != collective.root ? whole * size : 0);
+    else if (collective.kind == CollectiveKind::AllToAll)
+      EXPECT_EQ(moved, isStub() ? whole * size / n * (n - 1) / n : exchanged * size);
     else if (isStub())
       EXPECT_EQ(moved, (isReduce ? 2 : 1) * (whole * size * (n - 1) / n));
     else if (isReduce)
