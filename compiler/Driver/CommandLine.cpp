@@ -112,6 +112,9 @@ static void addCompileOptions(CLI::App &app, CompileOptions &options, Texts &tex
                  "Write the IR after every pass that changed it into this folder");
   app.add_flag("--report", options.report,
                "Print memory, FLOPs and communication per rank and step");
+  app.add_flag("--explain{*}", options.explain,
+               "Only print each collective with its reason; --explain=NAME: why a weight, field or "
+               "named value is cut as it is");
   app.add_flag("--json", options.json, "Print the report as JSON");
   app.add_option("--target", options.target, "cpu or cuda (row kernels only, with --emit=ptx)")
       ->capture_default_str();

@@ -7,11 +7,13 @@
 #include "compiler/Driver/Compiler.h"
 
 #include "compiler/Codegen/Target.h"
+#include "compiler/Driver/Explain.h"
 #include "compiler/Driver/Files.h"
 #include "compiler/Driver/Frontend.h"
 #include "compiler/Driver/Link.h"
 #include "compiler/Driver/Messages.h"
 #include "compiler/Driver/PassDump.h"
+#include "compiler/Driver/Promises.h"
 #include "compiler/Driver/Report.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Pipeline.h"
@@ -48,13 +50,16 @@ private:
   int dumpAst();
   bool buildModule();
   bool runPasses();
+  Phase lastPhase() const;
   int emit();
+  int explain();
   int emitObject();
 
   const CompileOptions &options;
   Frontend frontend;
   MLIRContext context;
   OwningOpRef<ModuleOp> module, asWritten; ///< the second one only to be dumped
+  std::optional<Expressions> expressions;  ///< for --explain
 };
 } // namespace
 
@@ -102,15 +107,24 @@ bool Compilation::buildModule() {
       asWritten = import(ImportStage::Model);
     if (!dumps || asWritten)
       module = import(options.emit == Phase::Model ? ImportStage::Model : ImportStage::Flat);
+    if (!options.explain.empty())
+      expressions.emplace(*program, frontend.sources);
   }
   return frontend.finish(llvm::errs()) && (options.verifyDiagnostics || module);
+}
+
+/// The stage up to which passes run.
+Phase Compilation::lastPhase() const {
+  if (!options.explain.empty())
+    return options.explain == "*" ? Phase::Memory : Phase::Sharded;
+  return std::min(options.emit, options.target == "cuda" ? Phase::Nvvm : Phase::Memory);
 }
 
 bool Compilation::runPasses() {
   PassManager manager(&context, ModuleOp::getOperationName());
   if (options.timing)
     manager.enableTiming();
-  Phase last = std::min(options.emit, options.target == "cuda" ? Phase::Nvvm : Phase::Memory);
+  Phase last = lastPhase();
   if (failed(buildPipeline(manager, last, llvm::errs())))
     return false;
   PassDump *dump = nullptr;
@@ -121,7 +135,17 @@ bool Compilation::runPasses() {
     if (!dump->begin(*asWritten, *module))
       return false;
   }
-  return succeeded(manager.run(*module)) && !(dump && dump->failed());
+  if (failed(manager.run(*module)) || (dump && dump->failed()))
+    return false;
+  return last != Phase::Memory || succeeded(checkPromises(*module));
+}
+
+int Compilation::explain() {
+  if (options.explain == "*")
+    explainCollectives(*module, *expressions, llvm::outs());
+  else if (!explainName(*module, options.explain, llvm::outs(), llvm::errs()))
+    return kFailure;
+  return kSuccess;
 }
 
 int Compilation::emitObject() {
@@ -154,6 +178,8 @@ int Compilation::emitObject() {
 }
 
 int Compilation::emit() {
+  if (!options.explain.empty())
+    return explain();
   if (options.report)
     printReport(*module, options.json, llvm::outs());
   if (options.emit > Phase::Nvvm)

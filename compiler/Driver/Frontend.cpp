@@ -42,7 +42,7 @@ std::optional<sema::Program> Frontend::analyzeForSampling(const sema::Program &p
 std::optional<sema::PlanSpec> Frontend::choosePlan(const sema::Program &program) {
   std::optional<sema::PlanSpec> plan =
       sema::selectPlan(program, options.plan, options.mesh, diagnostics);
-  if (!plan || !sema::refuseUnsupported(program, *plan, diagnostics) ||
+  if (!plan || !sema::refuseUnsupported(*plan, diagnostics) ||
       !sema::checkMicrobatches(program, *plan, diagnostics))
     return std::nullopt;
   return plan;

@@ -19,6 +19,7 @@ struct CompileOptions {
   Phase emit = Phase::Executable;       ///< --emit=
   std::string dumpPasses;               ///< folder for the IR after every pass
   bool report = false;                  ///< print the report on standard output
+  std::string explain;                  ///< "*": collectives; else a weight or value
   bool json = false;                    ///< the report as JSON
   bool verifyDiagnostics = false;       ///< compare messages with the file's comments
   bool timing = false;                  ///< print how long each stage took

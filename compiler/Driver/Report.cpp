@@ -11,6 +11,7 @@
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/Rt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -37,8 +38,7 @@ static int64_t flopsOf(Region &region) {
   return total;
 }
 
-/// Writes 1234567 bytes as "1.23 MB".
-static std::string bytesText(double bytes) {
+std::string ptlc::bytesText(double bytes) {
   static constexpr const char *kUnits[] = {"B", "kB", "MB", "GB", "TB"};
   unsigned unit = 0;
   for (; bytes >= 1000 && unit < 4; unit++)
@@ -88,50 +88,89 @@ static StateTotals totalsOf(const json::Object &program) {
   return totals;
 }
 
-/// Bytes may be a fraction: an element that ranks share out counts for each in the mean.
-static double number(const json::Object &object, llvm::StringRef key) {
-  return object.getNumber(key).value_or(0);
+std::string Collective::axesText() const { return llvm::join(axes, ", "); }
+
+static Collective readCollective(const json::Object &object) {
+  Collective collective;
+  collective.kind = text(object, "kind");
+  if (const json::Array *axes = object.getArray("axes"))
+    for (const json::Value &axis : *axes)
+      collective.axes.push_back(axis.getAsString()->str());
+  collective.bytes = object.getNumber("bytes").value_or(0);
+  collective.times = integer(object, "times");
+  collective.line = text(object, "line");
+  collective.reason = text(object, "reason");
+  if (const json::Array *members = object.getArray("members"))
+    for (const json::Value &entry : *members) {
+      Collective member = readCollective(*entry.getAsObject());
+      member.kind = collective.kind;
+      member.axes = collective.axes;
+      member.times = collective.times;
+      collective.members.push_back(std::move(member));
+    }
+  return collective;
+}
+
+static std::vector<Collective> readCollectives(const json::Object &program) {
+  std::vector<Collective> list;
+  if (const json::Array *entries = program.getArray("collectives"))
+    for (const json::Value &entry : *entries)
+      list.push_back(readCollective(*entry.getAsObject()));
+  return list;
+}
+
+/// Returns the metadata of `module`, empty where it isn't at stage `memory`.
+static json::Object metadataOf(ModuleOp module) {
+  llvm::Expected<json::Value> parsed = json::parse(codegen::emitMetadata(module));
+  if (parsed)
+    return std::move(*parsed->getAsObject());
+  llvm::consumeError(parsed.takeError());
+  return {};
+}
+
+std::vector<Collective> ptlc::collectivesOf(ModuleOp module) {
+  std::vector<Collective> list = readCollectives(metadataOf(module));
+  llvm::erase_if(list, [](const Collective &collective) { return collective.times == 0; });
+  return list;
+}
+
+double ptlc::arenaBytesOf(ModuleOp module) {
+  json::Object program = metadataOf(module);
+  const json::Object *arena = program.getObject("arena");
+  return arena ? static_cast<double>(integer(*arena, "bytes")) : 0;
 }
 
 /// Prints one collective with the bytes of `times` calls, and below it what travels in it.
-static double printCollective(const json::Object &collective, double times, llvm::raw_ostream &os) {
-  double bytes = number(collective, "bytes") * times;
-  std::string axes;
-  for (const json::Value &axis : *collective.getArray("axes"))
-    axes += (axes.empty() ? "" : ", ") + axis.getAsString()->str();
-  os << llvm::formatv("  {0,-14} over {1,-8} {2,12}   {3}  {4}\n", text(collective, "kind"), axes,
-                      bytesText(bytes), text(collective, "line"), text(collective, "reason"));
-  if (const json::Array *members = collective.getArray("members"))
-    for (const json::Value &entry : *members) {
-      const json::Object &member = *entry.getAsObject();
-      os << llvm::formatv("  {0,-14}      {1,-8} {2,12}   {3}  {4}\n", "", "",
-                          bytesText(number(member, "bytes") * times), text(member, "line"),
-                          text(member, "reason"));
-    }
-  return bytes;
+static double printCollective(const Collective &collective, double times, llvm::raw_ostream &os) {
+  os << llvm::formatv("  {0,-14} over {1,-8} {2,12}   {3}  {4}\n", collective.kind,
+                      collective.axesText(), bytesText(collective.bytes * times), collective.line,
+                      collective.reason);
+  for (const Collective &member : collective.members)
+    os << llvm::formatv("  {0,-14}      {1,-8} {2,12}   {3}  {4}\n", "", "",
+                        bytesText(member.bytes * times), member.line, member.reason);
+  return collective.bytes * times;
 }
 
 static void printCollectives(const json::Object &program, llvm::raw_ostream &os) {
-  const json::Array *collectives = program.getArray("collectives");
-  if (!collectives || collectives->empty()) {
+  std::vector<Collective> collectives = readCollectives(program);
+  if (collectives.empty()) {
     os << "communication    none\n";
     return;
   }
   double total = 0;
   bool others = false;
   os << "communication per rank and step\n";
-  for (const json::Value &entry : *collectives) {
-    int64_t times = integer(*entry.getAsObject(), "times");
-    others |= times == 0;
-    if (times)
-      total += printCollective(*entry.getAsObject(), double(times), os);
+  for (const Collective &collective : collectives) {
+    others |= collective.times == 0;
+    if (collective.times)
+      total += printCollective(collective, static_cast<double>(collective.times), os);
   }
   os << llvm::formatv("  {0,-14}      {1,-8} {2,12}\n", "total", "", bytesText(total));
   if (others)
     os << "communication per rank and evaluation, batch of it, or sampled token\n";
-  for (const json::Value &entry : *collectives)
-    if (!integer(*entry.getAsObject(), "times"))
-      printCollective(*entry.getAsObject(), 1, os);
+  for (const Collective &collective : collectives)
+    if (!collective.times)
+      printCollective(collective, 1, os);
 }
 
 static void printText(const json::Object &program, int64_t flops, llvm::raw_ostream &os) {
@@ -163,16 +202,14 @@ void ptlc::printReport(ModuleOp module, bool asJson, llvm::raw_ostream &os) {
   int64_t flops = 0;
   if (auto step = module.lookupSymbol<func::FuncOp>("step"))
     flops = flopsOf(step.getBody());
-  llvm::Expected<json::Value> parsed = json::parse(codegen::emitMetadata(module));
-  if (!parsed) {
-    llvm::consumeError(parsed.takeError());
+  json::Object program = metadataOf(module);
+  if (program.empty()) {
     os << llvm::formatv("FLOPs per step   {0:e2} per rank\n", static_cast<double>(flops));
     return;
   }
-  json::Object &program = *parsed->getAsObject();
   program["flops"] = flops;
   if (asJson)
-    os << llvm::formatv("{0:2}\n", *parsed);
+    os << llvm::formatv("{0:2}\n", json::Value(std::move(program)));
   else
     printText(program, flops, os);
 }

@@ -8,6 +8,28 @@
 
 namespace ptlc {
 
+/// A collective.
+struct Collective {
+  std::string kind; ///< "all_reduce"
+  std::vector<std::string> axes;
+  double bytes = 0;  ///< that a rank sends, each time
+  int64_t times = 1; ///< a step; 0: of evaluation or sampling
+  std::string line, reason;
+  std::vector<Collective> members; ///< what was merged into it
+
+  double stepBytes() const { return bytes * static_cast<double>(times); }
+  std::string axesText() const; ///< "dp, tp"
+};
+
+/// Returns the collectives of a step in program order. `module` is at stage `memory`.
+std::vector<Collective> collectivesOf(mlir::ModuleOp module);
+
+/// Returns the bytes of a rank's arena at its peak. `module` is at stage `memory`.
+double arenaBytesOf(mlir::ModuleOp module);
+
+/// Writes 1234567 bytes as "1.23 MB".
+std::string bytesText(double bytes);
+
 /// Prints per rank: parameters, bytes of weights, gradients, optimizer state and activations, the
 /// arena's peak, FLOPs of a step, and each collective with its line, cause, axes and bytes.
 /// `module` is at stage `memory`; at an earlier stage what isn't known yet is left out.

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/GraphImporter.h"
 
+#include "dialects/Spmd/Spmd.h"
+
 using namespace ptlc;
 using namespace ptlc::import;
 using namespace mlir;
@@ -100,9 +102,20 @@ void GraphImporter::noteCalls(Operation *before, sema::CallId call) {
     callOf[op] = call;
 }
 
+void GraphImporter::constrain(sema::ValueId id) {
+  auto found = context.constraints.find(id);
+  if (found == context.constraints.end())
+    return;
+  loc = values[id].getLoc();
+  values[id] =
+      spmd::ConstrainOp::create(builder, loc, values[id], found->second.rules, found->second.held);
+}
+
 LogicalResult GraphImporter::run(const GraphContext &functionContext) {
   context = functionContext;
   size_t errors = diags.errorCount();
+  for (const sema::Parameter &parameter : graph.parameters)
+    constrain(parameter.value);
   for (const sema::Node &node : graph.nodes) {
     loc = location(node.range, node.call);
     Block *block = builder.getInsertionBlock();
@@ -115,6 +128,7 @@ LogicalResult GraphImporter::run(const GraphContext &functionContext) {
     if (result.getType() != type)
       result = align(result, type);
     values[node.results[0]] = result;
+    constrain(node.results[0]);
     if (!block->empty())
       noteCalls(before, node.call);
   }

@@ -8,6 +8,7 @@
 #ifndef PTLC_COMPILER_IMPORT_GRAPHIMPORTER_H
 #define PTLC_COMPILER_IMPORT_GRAPHIMPORTER_H
 
+#include "compiler/Import/Directives.h"
 #include "compiler/Import/OutlineCalls.h"
 #include "dialects/Ptl/Ptl.h"
 #include "lang/Sema/Program.h"
@@ -17,9 +18,10 @@ namespace ptlc::import {
 
 /// What a function is imported for.
 struct GraphContext {
-  bool dropout = true; ///< off for evaluation and sampling
-  mlir::Value step;    ///< tensor<i64>: key of random numbers
-  mlir::Value valid;   ///< tensor<i64>: valid samples of a short batch; null: all are
+  bool dropout = true;     ///< off for evaluation and sampling
+  mlir::Value step;        ///< tensor<i64>: key of random numbers
+  mlir::Value valid;       ///< tensor<i64>: valid samples of a short batch; null: all are
+  Constraints constraints; ///< of weights, parameters and results
 };
 
 class GraphImporter {
@@ -79,6 +81,8 @@ private:
   mlir::SmallVector<mlir::StringAttr> namesOf(const sema::DimList &dims) const;
   /// Repeats and reorders `x` to the dimensions of `like`, keeping x's elements.
   mlir::Value align(mlir::Value x, mlir::RankedTensorType like);
+  /// Puts what directives say of the value on it.
+  void constrain(sema::ValueId id);
   mlir::Value elementwise(ptl::ElementwiseKind kind, mlir::ValueRange operands);
   mlir::Value cast(mlir::Value x, mlir::Type element);
   mlir::Value constant(double value, mlir::RankedTensorType type);

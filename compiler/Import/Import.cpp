@@ -39,7 +39,7 @@ public:
                  const lang::SourceManager &sources, lang::DiagnosticEngine &diags,
                  ImportStage stage)
       : builder(&context), program(program), plan(plan), sources(sources), diags(diags),
-        stage(stage) {}
+        stage(stage), directives(program, plan) {}
 
   OwningOpRef<ModuleOp> run(const sema::Program *sampling);
 
@@ -55,6 +55,7 @@ private:
   lang::DiagnosticEngine &diags;
   ImportStage stage;
   Outlined outlined;
+  Directives directives;
   OwningOpRef<ModuleOp> module;
 };
 } // namespace
@@ -178,6 +179,7 @@ LogicalResult ModuleImporter::importFunction(const FunctionSpec &spec) {
     importer.bind(parameter.value, body->getArgument(index++));
   }
   GraphContext context;
+  context.constraints = directives.constraintsOf(*spec.program, graph);
   context.dropout = spec.dropout;
   context.step = body->getArgument(index++);
   context.valid = spec.valid ? body->getArgument(index) : Value();
@@ -204,7 +206,7 @@ OwningOpRef<ModuleOp> ModuleImporter::run(const sema::Program *sampling) {
   op->setAttr("ptl.model", builder.getStringAttr(train.model));
   op->setAttr("ptl.source", builder.getStringAttr(sources.name(train.range.file)));
   op->setAttr("ptl.train", trainAttribute(builder, program, sources, !mixing));
-  op->setAttr("ptl.plan", planAttribute(builder, program, plan, sources));
+  op->setAttr("ptl.plan", planAttribute(builder, plan, directives, sources));
 
   bool isShort = train.data.tail == sema::Tail::Short;
   if (isShort && mixing) {

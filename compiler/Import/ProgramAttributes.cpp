@@ -201,22 +201,6 @@ DictionaryAttr ptlc::import::trainAttribute(OpBuilder &builder, const sema::Prog
   return entries.get();
 }
 
-static DictionaryAttr shardAttribute(OpBuilder &builder, const sema::Program &program,
-                                     const sema::PlanSpec &plan, const sema::ShardRule &rule,
-                                     const lang::SourceManager &sources) {
-  SmallVector<Attribute> dims, axes;
-  for (sema::DimId dim : rule.dims)
-    dims.push_back(builder.getStringAttr(program.dims[dim].qualified));
-  for (unsigned axis : rule.axes.axes)
-    axes.push_back(builder.getStringAttr(plan.mesh[axis].name));
-  return Entries(builder)
-      .text("dim", rule.dim)
-      .add("dims", builder.getArrayAttr(dims))
-      .add("axes", builder.getArrayAttr(axes))
-      .text("line", import::placeOf(rule.range, sources))
-      .get();
-}
-
 static StringRef promiseName(sema::Promise::What what) {
   switch (what) {
   case sema::Promise::What::Memory:
@@ -245,14 +229,12 @@ static DictionaryAttr promiseAttribute(OpBuilder &builder, const sema::PlanSpec 
   return entries.get();
 }
 
-DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Program &program,
-                                           const sema::PlanSpec &plan,
+DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::PlanSpec &plan,
+                                           const Directives &directives,
                                            const lang::SourceManager &sources) {
-  SmallVector<Attribute> mesh, shards, promises;
+  SmallVector<Attribute> mesh, promises;
   for (const sema::MeshAxis &axis : plan.mesh)
     mesh.push_back(Entries(builder).text("name", axis.name).integer("size", axis.size).get());
-  for (const sema::ShardRule &rule : plan.shards)
-    shards.push_back(shardAttribute(builder, program, plan, rule, sources));
   for (const sema::Promise &promise : plan.promises)
     promises.push_back(promiseAttribute(builder, plan, promise, sources));
   Entries entries(builder);
@@ -260,7 +242,7 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Progr
     entries.integer("bucket", static_cast<int64_t>(*plan.bucketBytes));
   return entries.text("name", plan.name)
       .add("mesh", builder.getArrayAttr(mesh))
-      .add("shard", builder.getArrayAttr(shards))
+      .add("shard", directives.attribute(builder, sources))
       .add("promises", builder.getArrayAttr(promises))
       .integer("microbatches", plan.microbatches)
       .text("microbatches_line", import::placeOf(plan.microbatchesRange, sources))

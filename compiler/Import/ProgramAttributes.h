@@ -4,6 +4,7 @@
 #ifndef PTLC_COMPILER_IMPORT_PROGRAMATTRIBUTES_H
 #define PTLC_COMPILER_IMPORT_PROGRAMATTRIBUTES_H
 
+#include "compiler/Import/Directives.h"
 #include "lang/Sema/Program.h"
 #include "mlir/IR/Builders.h"
 
@@ -19,8 +20,9 @@ mlir::DictionaryAttr trainAttribute(mlir::OpBuilder &builder, const sema::Progra
                                     const lang::SourceManager &sources, bool padsEvaluation);
 
 /// Returns the plan as a dictionary: mesh, shard rules, micro-batches, promises.
-mlir::DictionaryAttr planAttribute(mlir::OpBuilder &builder, const sema::Program &program,
-                                   const sema::PlanSpec &plan, const lang::SourceManager &sources);
+mlir::DictionaryAttr planAttribute(mlir::OpBuilder &builder, const sema::PlanSpec &plan,
+                                   const Directives &directives,
+                                   const lang::SourceManager &sources);
 
 /// Returns a weight's initial value as {kind, a, b}.
 mlir::DictionaryAttr initAttribute(mlir::OpBuilder &builder, const sema::InitialValue &init);

@@ -4,6 +4,7 @@
 #ifndef PTLC_DIALECTS_SPMD_SPMDOPS_TD
 #define PTLC_DIALECTS_SPMD_SPMDOPS_TD
 
+include "dialects/Interfaces/Differentiable.td"
 include "dialects/Interfaces/ShardingRule.td"
 include "dialects/Ptl/PtlAttrs.td"
 include "dialects/Spmd/SpmdAttrs.td"
@@ -137,6 +138,28 @@ def Spmd_KeepOp : Spmd_DimCollective<"keep"> {
   }];
   let arguments = (ins Ptl_Tensor:$x, FlatSymbolRefAttr:$mesh, Spmd_AxesAttr:$axes);
   let assemblyFormat = "$x `over` $mesh custom<AxisList>($axes) attr-dict `:` type($x) `->` type($result)";
+}
+
+def Spmd_ConstrainOp : Spmd_Op<"constrain", [Pure, AllTypesMatch<["x", "result"]>, DeclareOpInterfaceMethods<ShardingRuleInterface>,
+                                              DeclareOpInterfaceMethods<DifferentiableInterface>]> {
+  let summary = "The operand, which directives of the plan speak of";
+  let description = [{
+    Only in global programs: a value that `in:`, `between:` or advice names. `by` are
+    places in the list `shard` of `ptl.plan`. Gradients that flow through it are
+    constrained alike. `held`: the value is moved to its sharding as soon as it is
+    made; else it may stay pending.
+
+    * (C1) operand and result have one type.
+    * (C2) `by` isn't empty and has no negative places.
+
+    Example: `%y = spmd.constrain %x by [1] held : tensor<8xf32, ...>`
+  }];
+  let arguments = (ins Ptl_Tensor:$x, DenseI64ArrayAttr:$by, UnitAttr:$held);
+  let results = (outs Ptl_Tensor:$result);
+  let assemblyFormat = "$x `by` $by (`held` $held^)? attr-dict `:` type($x)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$x, "::llvm::ArrayRef<int64_t>":$by, "bool":$held), [{
+    build($_builder, $_state, x.getType(), x, $_builder.getDenseI64ArrayAttr(by), held);
+  }]>];
 }
 
 def Spmd_MaskOp : Spmd_Collective<"mask", [DeclareOpInterfaceMethods<ShardingRuleInterface>]> {

@@ -177,6 +177,31 @@ LogicalResult MaskOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success();
 }
 
+LogicalResult ConstrainOp::verify() {
+  if (getBy().empty() || llvm::any_of(getBy(), [](int64_t place) { return place < 0; }))
+    return emitOpError("needs places of the plan's rules, none of them negative"); // C2
+  return success();
+}
+
+ShardingRule ConstrainOp::getShardingRule() {
+  ShardingRule rule;
+  ValueFactors dims;
+  auto type = cast<RankedTensorType>(getX().getType());
+  for (auto [name, size] : llvm::zip_equal(ptl::getDims(type), type.getShape()))
+    dims.push_back({rule.add(name, size)});
+  rule.operands.push_back(dims);
+  rule.results.push_back(dims);
+  rule.linearity = Linearity::All;
+  rule.linearOperands = {0};
+  return rule;
+}
+
+LogicalResult ConstrainOp::buildGradient(OpBuilder &builder, ArrayRef<Value> gradResults,
+                                         ArrayRef<bool>, MutableArrayRef<Value> grads) {
+  grads[0] = ConstrainOp::create(builder, getLoc(), gradResults[0], getBy(), getHeld());
+  return success();
+}
+
 /// Element-wise; where a device's part of a masked dimension lies matters.
 ShardingRule MaskOp::getShardingRule() {
   ShardingRule rule;

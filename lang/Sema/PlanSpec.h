@@ -136,7 +136,7 @@ std::optional<PlanSpec> selectPlan(const Program &program, llvm::StringRef name,
 /// Reports each directive of `plan` that this compiler can check but not yet carry out, at its
 /// line. Directives that change nothing on this mesh (axes of size 1) pass. Returns true if all can
 /// be.
-bool refuseUnsupported(const Program &program, const PlanSpec &plan, lang::DiagnosticEngine &diags);
+bool refuseUnsupported(const PlanSpec &plan, lang::DiagnosticEngine &diags);
 
 /// Reports what forbids cutting the batch into the micro-batches that `plan` asks for: a non-linear
 /// use of a total over the batch, or pieces that cut through a group. Returns true if nothing does.

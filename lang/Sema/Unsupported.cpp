@@ -1,9 +1,9 @@
 //===- Unsupported.cpp - What this compiler can't carry out yet -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every entry of a plan is checked, but only shards of dimensions in the whole
-// program and micro-batches are compiled. What would be lost silently is refused at its line. Axes
-// of size 1 change nothing, so rules over them pass.
+// Every entry of a plan is checked, but only shards and micro-batches are
+// compiled. What would be lost silently is refused at its line. Axes of size 1
+// change nothing, so rules over them pass.
 //===----------------------------------------------------------------------===//
 #include "lang/Sema/Program.h"
 
@@ -14,8 +14,7 @@ namespace ptlc::sema {
 namespace {
 class Refusal {
 public:
-  Refusal(const Program &program, const PlanSpec &plan, lang::DiagnosticEngine &diags)
-      : program(program), plan(plan), diags(diags) {}
+  Refusal(const PlanSpec &plan, lang::DiagnosticEngine &diags) : plan(plan), diags(diags) {}
 
   bool check();
 
@@ -27,55 +26,14 @@ private:
     diags.error(range, what + " is not supported yet");
     ok = false;
   }
-  void shards();
-  void advice();
-  void adviceOf(llvm::ArrayRef<Advice> advice);
   void storage();
   void communication();
 
-  const Program &program;
   const PlanSpec &plan;
   lang::DiagnosticEngine &diags;
   bool ok = true;
 };
 } // namespace
-
-void Refusal::shards() {
-  for (const ShardRule &rule : plan.shards) {
-    bool onlyBatch = rule.dims.size() == 1 && rule.dims.front() == kBatchDim;
-    bool isNone = rule.axes.axes.empty(); // holds by itself where nothing else is split
-    bool restricted = !rule.in.empty() || rule.between;
-    if (isNone ? !(onlyBatch && restricted) : !isWide(rule.axes.axes))
-      continue;
-    if (!rule.in.empty())
-      refuse(rule.range, "'shard' with 'in:'");
-    else if (rule.between)
-      refuse(rule.range, "'shard' with 'between:'");
-  }
-}
-
-void Refusal::adviceOf(llvm::ArrayRef<Advice> advice) {
-  for (const Advice &one : advice) {
-    bool decided = llvm::any_of(plan.shards, [&](const ShardRule &rule) {
-      return rule.in.empty() && !rule.between && llvm::is_contained(rule.dims, one.dim);
-    });
-    bool holds = llvm::any_of(one.axes, [&](const std::string &name) {
-      return llvm::any_of(plan.mesh,
-                          [&](const MeshAxis &axis) { return axis.name == name && axis.size > 1; });
-    });
-    if (holds && !decided)
-      refuse(one.range, "this advice, which the mesh has an axis for,");
-  }
-}
-
-void Refusal::advice() {
-  for (const Weight &weight : program.weights)
-    adviceOf(weight.advice);
-  for (const Parameter &parameter : program.loss.parameters)
-    adviceOf(parameter.advice);
-  for (const NamedValue &value : program.loss.names)
-    adviceOf(value.advice);
-}
 
 void Refusal::storage() {
   for (const ZeroRule &rule : plan.zeros)
@@ -97,23 +55,16 @@ void Refusal::communication() {
   for (const Promise &promise : plan.promises)
     if (promise.what == Promise::What::Time)
       refuse(promise.range, "'assert time'");
-    else if (promise.what == Promise::What::Memory)
-      refuse(promise.range, "'assert memory'");
-    else if (promise.what == Promise::What::Traffic)
-      refuse(promise.range, "'assert traffic'");
 }
 
 bool Refusal::check() {
-  shards();
-  advice();
   storage();
   communication();
   return ok;
 }
 
-bool refuseUnsupported(const Program &program, const PlanSpec &plan,
-                       lang::DiagnosticEngine &diags) {
-  return Refusal(program, plan, diags).check();
+bool refuseUnsupported(const PlanSpec &plan, lang::DiagnosticEngine &diags) {
+  return Refusal(plan, diags).check();
 }
 
 } // namespace ptlc::sema

@@ -8,6 +8,7 @@
 #include "compiler/Analysis/Sharding/Propagation.h"
 
 #include "compiler/Support/Location.h"
+#include "dialects/Spmd/Spmd.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace ptlc;
@@ -17,7 +18,7 @@ using namespace mlir;
 /// Operations that hand elements on one by one; they spread axes before contractions do.
 static bool passesElements(Operation *op) {
   return isa<ptl::ElementwiseOp, ptl::BroadcastOp, ptl::ReshapeOp, ptl::SliceOp, ptl::PadOp,
-             ptl::ConcatOp, ptl::RopeOp, ptl::StopGradientOp>(op);
+             ptl::ConcatOp, ptl::RopeOp, ptl::StopGradientOp, spmd::ConstrainOp>(op);
 }
 
 void Propagation::collect() {
@@ -67,6 +68,8 @@ LogicalResult Propagation::seedValue(Value value, const DimRule &rule) {
     for (auto [other, list] : llvm::enumerate(entry.sharding.dims)) {
       if (!(setOf(list) & setOf(rule.axes)))
         continue;
+      if (entry.origins[other].strength < rule.strength)
+        return success(); // a stronger rule has it
       if (isa<BlockArgument>(value))
         return emitError(value.getLoc())
                << "'" << rule.text << "' and '" << entry.origins[other].text
@@ -74,20 +77,69 @@ LogicalResult Propagation::seedValue(Value value, const DimRule &rule) {
       return success(); // the earlier rule has it; which is better is a matter of cost
     }
     entry.sharding.dims[dim] = rule.axes;
-    entry.origins[dim] = {Strength::Dimension, rule.text};
+    entry.origins[dim] = {rule.strength, rule.text, nullptr};
     entry.closed |= 1u << dim;
   }
   return success();
 }
 
-LogicalResult Propagation::seed(ArrayRef<DimRule> rules) {
+/// Returns the values that a rule speaks of.
+SmallVector<Value> Propagation::valuesOf(ArrayRef<DimRule> rules, size_t index) {
+  const DimRule &rule = rules[index];
   SmallVector<Value> list;
-  for (auto &entry : values)
-    list.push_back(entry.first);
-  for (const DimRule &rule : rules)
-    for (Value value : list)
-      if (failed(seedValue(value, rule)))
+  if (rule.strength == Strength::Dimension) {
+    for (auto &entry : values)
+      list.push_back(entry.first);
+    return list;
+  }
+  for (BlockArgument argument : function.getArguments()) {
+    auto path = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptl.path");
+    auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptl.role");
+    if (path && role &&
+        ((role.getValue() == "weight" && rule.weights.contains(path.getValue())) ||
+         (role.getValue() == "data" && rule.fields.contains(path.getValue()))))
+      list.push_back(argument);
+  }
+  function.walk([&](spmd::ConstrainOp op) {
+    if (llvm::is_contained(op.getBy(), int64_t(index)))
+      list.push_back(op.getResult());
+  });
+  return list;
+}
+
+/// Gradients, states and new weights lie as directives have cut their weights.
+void Propagation::followWeights() {
+  for (bool changed = true; std::exchange(changed, false);)
+    for (auto [a, b] : ties) {
+      const ValueSharding from = values[a];
+      ValueSharding &to = values[b];
+      for (size_t dim = 0; dim < from.sharding.dims.size(); dim++) {
+        bool isNew = (from.closed >> dim & 1) && !(to.closed >> dim & 1);
+        if (!isNew)
+          continue;
+        to.sharding.dims[dim] = from.sharding.dims[dim];
+        to.origins[dim] = from.origins[dim];
+        to.closed |= 1u << dim;
+        changed = true;
+      }
+    }
+}
+
+LogicalResult Propagation::seed(ArrayRef<DimRule> rules) {
+  SmallVector<size_t> order;
+  for (size_t index = 0; index < rules.size(); index++)
+    order.push_back(index);
+  llvm::stable_sort(order, [&](size_t a, size_t b) {
+    return std::make_tuple(rules[a].strength, -rules[a].length) <
+           std::make_tuple(rules[b].strength, -rules[b].length);
+  });
+  for (size_t index : order) {
+    for (Value value : valuesOf(rules, index))
+      if (failed(seedValue(value, rules[index])))
         return failure();
+    if (rules[index].strength != Strength::Dimension)
+      followWeights();
+  }
   return success();
 }
 
@@ -103,7 +155,7 @@ bool Propagation::append(Value value, unsigned dim, const AxisList &axes, const 
   if (mesh.product(axes) > cast<RankedTensorType>(value.getType()).getDimSize(dim))
     return false;
   old = axes;
-  entry.origins[dim] = {origin.strength, origin.text};
+  entry.origins[dim] = origin;
   return true;
 }
 
@@ -210,7 +262,8 @@ bool Propagation::step(Operation *op, Strength strength) {
         continue;
       for (unsigned factor : factors)
         if (!final[factor].empty()) {
-          changed |= append(tensor, dim, axes, origins[factor]);
+          Origin origin = {origins[factor].strength, origins[factor].text, op};
+          changed |= append(tensor, dim, axes, origin);
           break;
         }
     }
@@ -234,8 +287,8 @@ LogicalResult Propagation::run(ArrayRef<DimRule> rules) {
     return failure();
   if (rules.empty())
     return success();
-  for (Strength strength :
-       {Strength::Path, Strength::Between, Strength::Dimension, Strength::Derived})
+  for (Strength strength : {Strength::Path, Strength::Between, Strength::Dimension,
+                            Strength::Advice, Strength::Derived})
     for (ArrayRef<Operation *> list : {ArrayRef(passing), ArrayRef(all)})
       while (sweep(list, strength))
         ;

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace ptlc::sharding {
 
@@ -27,14 +28,20 @@ enum class Strength : uint8_t { Path, Between, Dimension, Advice, Derived };
 /// Where the axes of a dimension came from.
 struct Origin {
   Strength strength = Strength::Derived;
-  std::string text; ///< "shard batch: dp (model.ptl:40:3)"
+  std::string text;               ///< of the rule: "shard batch: dp"
+  mlir::Operation *via = nullptr; ///< the operation that brought it here; null: the rule itself
 };
 
-/// `shard d: axes` for all dimensions that `dims` names.
+/// `shard d: axes` for all dimensions that `dims` names. A rule of strength Dimension holds for all
+/// values; the others for the weights and fields that they list, and for the values whose
+/// `spmd.constrain` lists them.
 struct DimRule {
   llvm::SmallVector<std::string, 1> dims; ///< names in types
   AxisList axes;                          ///< empty: not cut
-  std::string text;
+  std::string text, line;
+  Strength strength = Strength::Dimension;
+  int64_t length = 0;                ///< of the path: of two, the longer is stronger
+  llvm::StringSet<> weights, fields; ///< paths
 };
 
 /// What one value should look like, by propagation.
@@ -48,14 +55,16 @@ class Propagation {
 public:
   Propagation(mlir::func::FuncOp function, const Mesh &mesh) : function(function), mesh(mesh) {}
 
-  /// Seeds the rules and runs to the fixed point. Fails, with a diagnostic, if two rules cut two
-  /// dimensions of a weight or data field by one axis.
+  /// Seeds the rules, the list of `ptl.plan`, and runs to the fixed point. Fails, with a
+  /// diagnostic, if two rules cut two dimensions of a weight or data field by one axis.
   mlir::LogicalResult run(llvm::ArrayRef<DimRule> rules);
 
   const ValueSharding &get(mlir::Value value) const { return values.find(value)->second; }
 
 private:
   mlir::LogicalResult seed(llvm::ArrayRef<DimRule> rules);
+  llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<DimRule> rules, size_t index);
+  void followWeights();
   mlir::LogicalResult seedValue(mlir::Value value, const DimRule &rule);
   void collect();
   bool sweep(llvm::ArrayRef<mlir::Operation *> list, Strength strength);

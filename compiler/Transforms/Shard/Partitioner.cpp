@@ -111,6 +111,8 @@ LogicalResult Partitioner::visit(Operation *op) {
     result = accumulate(region);
   else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op))
     microbatch(piece);
+  else if (auto constraint = dyn_cast<spmd::ConstrainOp>(op))
+    result = constrain(constraint);
   else if (auto update = dyn_cast<ptl::OptimizeOp>(op))
     result = optimize(update);
   else if (auto norm = dyn_cast<ptl::GlobalNormOp>(op))
@@ -158,6 +160,21 @@ void Partitioner::microbatch(ptl::MicrobatchOp op) {
                                          pieceIndex, op.getPieces(), op.getDim());
   Sharding sharding = field.main;
   produce(op.getResult(), local.getResult(), sharding);
+}
+
+/// The value itself; one that a directive names is moved at once, for all its uses.
+LogicalResult Partitioner::constrain(spmd::ConstrainOp op) {
+  if (op.getHeld() && !get(op.getX(), wanted(op.getResult())))
+    return failure();
+  Versions versions = values.find(op.getX())->second;
+  versions.uses = static_cast<int>(llvm::range_size(op.getResult().getUses()));
+  if (op.getHeld()) {
+    Sharding sharding = wanted(op.getResult());
+    versions.list = {{sharding, versions.find(sharding)}};
+    versions.main = sharding;
+  }
+  values.insert_or_assign(op.getResult(), versions);
+  return success();
 }
 
 /// The body's sums are linear in what it yields, so what is pending may stay so: one reduction a

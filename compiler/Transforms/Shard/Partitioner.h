@@ -43,6 +43,7 @@ private:
   mlir::LogicalResult divide(mlir::Operation *op, const ShardingRule &rule);
   mlir::LogicalResult accumulate(ptl::AccumulateOp op);
   void microbatch(ptl::MicrobatchOp op);
+  mlir::LogicalResult constrain(spmd::ConstrainOp op);
   mlir::LogicalResult optimize(ptl::OptimizeOp op);
   mlir::LogicalResult globalNorm(ptl::GlobalNormOp op);
   mlir::Value partOf(mlir::Value value, const sharding::Sharding &sharding);

@@ -10,6 +10,7 @@
 #include "compiler/Support/SignatureAttributes.h"
 #include "compiler/Transforms/Shard/ExpandCut.h"
 #include "compiler/Transforms/Shard/Attributes.h"
+#include "compiler/Transforms/Shard/Rules.h"
 
 namespace ptlc::shard {
 #define GEN_PASS_DEF_PROPAGATESHARDINGS
@@ -34,25 +35,6 @@ static bool declareMesh(ModuleOp module, DictionaryAttr plan) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getArrayAttr(axes));
   return true;
-}
-
-static SmallVector<DimRule> readRules(const Mesh &mesh, DictionaryAttr plan) {
-  SmallVector<DimRule> rules;
-  for (auto entry : plan.getAs<ArrayAttr>("shard").getAsRange<DictionaryAttr>()) {
-    DimRule rule;
-    std::string axes;
-    for (auto dim : entry.getAs<ArrayAttr>("dims").getAsRange<StringAttr>())
-      rule.dims.push_back(dim.str());
-    for (auto name : entry.getAs<ArrayAttr>("axes").getAsRange<StringAttr>()) {
-      axes += (axes.empty() ? "" : ", ") + name.str();
-      if (int axis = mesh.find(name.getValue()); axis >= 0)
-        rule.axes.push_back(axis);
-    }
-    rule.text =
-        "shard " + entry.getAs<StringAttr>("dim").str() + ": " + (axes.empty() ? "none" : axes);
-    rules.push_back(rule);
-  }
-  return rules;
 }
 
 /// Returns the origins of the cut dimensions as one text.
@@ -105,6 +87,14 @@ static void splitScatters(ModuleOp module) {
   });
 }
 
+/// On one device no directive means anything.
+static void dropConstraints(ModuleOp module) {
+  module.walk([](spmd::ConstrainOp op) {
+    op.replaceAllUsesWith(op.getX());
+    op.erase();
+  });
+}
+
 namespace {
 struct PropagateShardings : shard::impl::PropagateShardingsBase<PropagateShardings> {
   using PropagateShardingsBase::PropagateShardingsBase;
@@ -112,10 +102,10 @@ struct PropagateShardings : shard::impl::PropagateShardingsBase<PropagateShardin
     ModuleOp module = getOperation();
     auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan");
     if (!plan || !declareMesh(module, plan))
-      return;
+      return dropConstraints(module);
     splitScatters(module);
     Mesh mesh = shard::readMesh(module);
-    SmallVector<DimRule> rules = readRules(mesh, plan);
+    SmallVector<DimRule> rules = shard::readRules(mesh, plan);
     for (auto function : module.getOps<func::FuncOp>()) {
       // What is expanded consists of primitives: one more round is enough.
       for (bool again = true; again;) {

@@ -83,6 +83,14 @@ func.func @keep_c3(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
 
 // -----
 
+func.func @constrain_c2(%x: tensor<4xf32, #ptl.dims<[seq]>>) {
+  // expected-error @below {{needs places of the plan's rules, none of them negative}}
+  %y = spmd.constrain %x by [-1] : tensor<4xf32, #ptl.dims<[seq]>>
+  return
+}
+
+// -----
+
 spmd.mesh @mesh [dp = 2, tp = 2]
 func.func @mask_c1(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
   // expected-error @below {{the result must have the operand's type}}

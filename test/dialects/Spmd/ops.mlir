@@ -28,6 +28,8 @@ func.func @collectives(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>, %s: tensor<
   %t = spmd.reduce_scatter max %g along seq over @mesh [tp] : tensor<8x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
   // CHECK: spmd.all_to_all %{{.*}} from seq to heads over @mesh [tp]
   %e = spmd.all_to_all %t from seq to heads over @mesh [tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x3xf32, #ptl.dims<[seq, heads]>>
+  // CHECK: spmd.constrain %{{.*}} by [0, 2] held : tensor<4x6xf32
+  %n = spmd.constrain %t by [0, 2] held : tensor<4x6xf32, #ptl.dims<[seq, heads]>>
   // CHECK: spmd.keep %{{.*}} over @mesh [dp]
   %k = spmd.keep %t over @mesh [dp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
   // CHECK: spmd.mask %{{.*}} fill -inf cuts <[seq global 7 axes [tp], heads global 16 axes [dp] micro 2]> on @mesh

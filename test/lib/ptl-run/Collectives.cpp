@@ -203,6 +203,7 @@ static llvm::Expected<llvm::SmallVector<AllRanks>> collective(mlir::Operation *o
       })
       .Case([&](spmd::SliceOp op) { return wrap(cut(groups(op.getAxes()), op.getDim(), x)); })
       .Case([&](spmd::KeepOp op) { return wrap(keep(groups(op.getAxes()), x)); })
+      .Case([&](spmd::ConstrainOp) -> Outputs { return llvm::SmallVector<AllRanks>{x}; })
       .Case([&](spmd::MaskOp op) -> Outputs {
         AllRanks results;
         for (size_t rank = 0; rank < x.size(); ++rank)

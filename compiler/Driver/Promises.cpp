@@ -1,0 +1,90 @@
+//===- Promises.cpp - What a plan asserts ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Driver/Promises.h"
+
+#include "compiler/Driver/Report.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace ptlc;
+using namespace mlir;
+
+static constexpr size_t kContributors = 3; ///< that an error lists
+
+/// Returns the location of "file:line:column".
+static Location placeAt(MLIRContext *context, StringRef text) {
+  auto [rest, column] = text.rsplit(':');
+  auto [file, line] = rest.rsplit(':');
+  unsigned lineNumber = 0, columnNumber = 0;
+  if (line.getAsInteger(10, lineNumber) || column.getAsInteger(10, columnNumber))
+    return UnknownLoc::get(context);
+  return FileLineColLoc::get(context, file, lineNumber, columnNumber);
+}
+
+static bool holds(StringRef sign, double found, double promised) {
+  if (sign == "<=")
+    return found <= promised;
+  if (sign == "<")
+    return found < promised;
+  return sign == ">=" ? found >= promised : found > promised;
+}
+
+/// Starts the error for a promise that doesn't hold.
+static InFlightDiagnostic report(DictionaryAttr promise, const Twine &what, double found) {
+  MLIRContext *context = promise.getContext();
+  return emitError(placeAt(context, promise.getAs<StringAttr>("line").getValue()))
+         << "'assert " << what << " " << promise.getAs<StringAttr>("sign").getValue() << " "
+         << bytesText(promise.getAs<FloatAttr>("value").getValueAsDouble())
+         << "' does not hold: it is " << bytesText(found);
+}
+
+static bool isKept(DictionaryAttr promise, double found) {
+  return holds(promise.getAs<StringAttr>("sign").getValue(), found,
+               promise.getAs<FloatAttr>("value").getValueAsDouble());
+}
+
+static LogicalResult checkTraffic(DictionaryAttr promise, std::vector<Collective> list) {
+  auto axis = promise.getAs<StringAttr>("axis");
+  if (axis)
+    llvm::erase_if(list, [&](const Collective &collective) {
+      return !llvm::is_contained(collective.axes, axis.getValue());
+    });
+  double total = 0;
+  for (const Collective &collective : list)
+    total += collective.stepBytes();
+  if (isKept(promise, total))
+    return success();
+  std::vector<Collective> parts;
+  for (const Collective &collective : list)
+    if (collective.members.empty())
+      parts.push_back(collective);
+    else
+      llvm::append_range(parts, collective.members);
+  llvm::stable_sort(parts, [](const Collective &a, const Collective &b) {
+    return a.stepBytes() > b.stepBytes();
+  });
+  std::string what = axis ? "traffic(" + axis.str() + ")" : "traffic";
+  InFlightDiagnostic error = report(promise, what, total) << " per rank and step";
+  for (size_t i = 0; i < std::min(kContributors, parts.size()); i++)
+    error.attachNote(placeAt(promise.getContext(), parts[i].line))
+        << bytesText(parts[i].stepBytes()) << " by " << parts[i].kind << ": " << parts[i].reason;
+  return failure();
+}
+
+LogicalResult ptlc::checkPromises(ModuleOp module) {
+  auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan");
+  auto promises = plan ? plan.getAs<ArrayAttr>("promises") : ArrayAttr();
+  if (!promises || promises.empty())
+    return success();
+  LogicalResult result = success();
+  for (auto promise : promises.getAsRange<DictionaryAttr>()) {
+    StringRef what = promise.getAs<StringAttr>("what").getValue();
+    if (what == "traffic" && failed(checkTraffic(promise, collectivesOf(module))))
+      result = failure();
+    if (what != "memory" || isKept(promise, arenaBytesOf(module)))
+      continue;
+    report(promise, "memory", arenaBytesOf(module)) << " per rank at its peak";
+    result = failure();
+  }
+  return result;
+}
