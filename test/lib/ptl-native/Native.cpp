@@ -223,8 +223,9 @@ static void runRanks(const ptlrt_program_t &program, mlir::func::FuncOp function
   ptlrt::LocalWorld world(info.mesh, info.collectives, {50, 50, 60'000});
   std::vector<std::unique_ptr<ptlrt::Communicator>> ends;
   for (int64_t rank = 0; rank < ranks; ++rank)
-    ends.push_back(
-        world.connect(static_cast<int>(rank), reinterpret_cast<uint8_t *>(memories.of(rank))));
+    // Threads of one process always connect.
+    ends.push_back(std::move(
+        *world.connect(static_cast<int>(rank), reinterpret_cast<uint8_t *>(memories.of(rank)))));
   std::vector<std::thread> threads;
   for (int64_t number = 0; number < ranks; ++number)
     threads.emplace_back([&, number] {
