@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/core/Mesh.h"
 
+#include "ptlrt/ptlrt.h"
 #include <algorithm>
 
 namespace ptlrt {
@@ -73,6 +74,13 @@ Extent pieceExtent(int64_t length, std::span<const int64_t> sizes,
     extent.valid = std::clamp<int64_t>(extent.valid - offset, 0, block);
   }
   return extent;
+}
+
+Extent pieceAt(int64_t length, std::span<const int64_t> sizes, int64_t place) {
+  int64_t coordinates[PTLRT_MAX_AXES];
+  for (size_t i = sizes.size(); i-- > 0; place /= sizes[i])
+    coordinates[i] = place % sizes[i];
+  return pieceExtent(length, sizes, {coordinates, sizes.size()});
 }
 
 } // namespace ptlrt

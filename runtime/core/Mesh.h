@@ -57,6 +57,8 @@ int64_t pieceLength(int64_t length, std::span<const int64_t> sizes);
 /// The piece at `coordinates` of those that pieceLength() describes.
 Extent pieceExtent(int64_t length, std::span<const int64_t> sizes,
                    std::span<const int64_t> coordinates);
+/// The piece at `place`, counted with the last size as the fastest.
+Extent pieceAt(int64_t length, std::span<const int64_t> sizes, int64_t place);
 
 } // namespace ptlrt
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/local/Transfer.h"
 
-#include "ptlrt/ptlrt.h"
 #include "runtime/comm/local/Reduce.h"
 #include "runtime/device/cpu/Reduce.h"
 #include <cstring>
@@ -98,15 +97,6 @@ static void forEachPair(const Layout &first, int64_t a, const Layout &second, in
   });
 }
 
-/// What `member` holds of a dimension.
-Extent Transfer::pieceOf(int64_t length, size_t member) const {
-  int64_t coordinates[PTLRT_MAX_AXES];
-  auto rest = static_cast<int64_t>(member);
-  for (size_t i = sizes.size(); i-- > 0; rest /= sizes[i])
-    coordinates[i] = rest % sizes[i];
-  return pieceExtent(length, sizes, {coordinates, sizes.size()});
-}
-
 /// Copies elements from `from` of a member's `in` to `to` of this rank's `out`.
 void Transfer::copyFrom(const CommSegment &segment, size_t member, int64_t from, int64_t to,
                         int64_t count) {
@@ -120,7 +110,7 @@ void Transfer::copyFrom(const CommSegment &segment, size_t member, int64_t from,
 
 void Transfer::gatherFrom(const CommSegment &segment, size_t member) {
   int64_t piece = pieceLength(segment.length, sizes);
-  Extent extent = pieceOf(segment.length, member);
+  Extent extent = pieceAt(segment.length, sizes, member);
   for (int64_t o = 0; extent.valid > 0 && o < segment.outer; ++o)
     copyFrom(segment, member, o * piece * segment.inner,
              (o * segment.length + extent.start) * segment.inner, extent.valid * segment.inner);
@@ -131,7 +121,7 @@ void Transfer::exchangeWith(const CommSegment &segment, size_t member) {
   int64_t joined = segment.joinsSecond ? segment.other : segment.length;
   int64_t cut = segment.joinsSecond ? segment.length : segment.other;
   int64_t joinedPiece = pieceLength(joined, sizes), cutPiece = pieceLength(cut, sizes);
-  Extent theirs = pieceOf(joined, member), mine = pieceOf(cut, place);
+  Extent theirs = pieceAt(joined, sizes, member), mine = pieceAt(cut, sizes, place);
   if (theirs.valid <= 0 || mine.valid <= 0)
     return;
   // Runs are along the second of the two dimensions, with what is inside of it.
@@ -184,7 +174,7 @@ void Transfer::scatterRun(const CommSegment &segment, int64_t from, int64_t to, 
 void Transfer::reduceScatter() {
   for (const CommSegment &segment : collective.segments) {
     int64_t piece = pieceLength(segment.length, sizes);
-    Extent extent = pieceOf(segment.length, place);
+    Extent extent = pieceAt(segment.length, sizes, place);
     for (int64_t o = 0; extent.valid > 0 && o < segment.outer; ++o)
       scatterRun(segment, (o * segment.length + extent.start) * segment.inner,
                  o * piece * segment.inner, extent.valid * segment.inner);

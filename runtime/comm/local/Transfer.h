@@ -34,7 +34,6 @@ private:
   void gatherFrom(const CommSegment &segment, size_t member);
   void exchangeWith(const CommSegment &segment, size_t member);
   void copyFrom(const CommSegment &segment, size_t member, int64_t from, int64_t to, int64_t count);
-  Extent pieceOf(int64_t length, size_t member) const;
   void scatterRun(const CommSegment &segment, int64_t from, int64_t to, int64_t count);
   uint8_t *arenaOf(size_t member) const { return arenas[members[member]]; }
 };

@@ -17,21 +17,13 @@ Stream Stream::whole(const Collective &collective) {
   return stream;
 }
 
-/// What the member at `place` of a group holds of a dimension.
-static Extent pieceAt(int64_t length, int64_t place, std::span<const int64_t> sizes) {
-  std::vector<int64_t> coordinates(sizes.size());
-  for (size_t i = sizes.size(); i-- > 0; place /= sizes[i])
-    coordinates[i] = place % sizes[i];
-  return pieceExtent(length, sizes, coordinates);
-}
-
 Stream Stream::pieces(const Collective &collective, int64_t place, std::span<const int64_t> sizes,
                       bool inWhole) {
   Stream stream;
   stream.size = elementSize(collective.element);
   bool gathers = collective.kind == CollectiveKind::AllGather;
   for (const CommSegment &segment : collective.segments) {
-    Extent extent = pieceAt(segment.length, place, sizes);
+    Extent extent = pieceAt(segment.length, sizes, place);
     Stretch stretch{gathers == inWhole ? segment.out : segment.in, 0, extent.valid * segment.inner};
     stretch.outer = segment.outer;
     stretch.outerStep = segment.inner;
@@ -55,7 +47,7 @@ Stream::Stretch Stream::exchange(const CommSegment &segment, int64_t from, int64
   bool second = segment.joinsSecond;
   int64_t joined = second ? segment.other : segment.length;
   int64_t cut = second ? segment.length : segment.other;
-  Extent theirs = pieceAt(joined, from, sizes), mine = pieceAt(cut, to, sizes);
+  Extent theirs = pieceAt(joined, sizes, from), mine = pieceAt(cut, sizes, to);
   // The sender holds a piece of the joined dimension, the receiver one of the cut dimension; where
   // a side has all of a dimension, the part begins where the other side's piece does.
   int64_t joinedSize = atReceiver ? joined : pieceLength(joined, sizes);

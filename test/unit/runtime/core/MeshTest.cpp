@@ -38,6 +38,16 @@ TEST(Pieces, KnownValues) {
   EXPECT_EQ(allPieces(3, {2}), (List{{0, 2}, {2, 1}}));
 }
 
+// Places count as an odometer does, the last size is the fastest.
+TEST(Pieces, AtPlaces) {
+  for (const std::vector<int64_t> &sizes : {std::vector<int64_t>{}, {3}, {2, 3}, {3, 2, 2}}) {
+    std::vector<Extent> all = allPieces(17, sizes), found;
+    for (size_t place = 0; place < all.size(); ++place)
+      found.push_back(pieceAt(17, sizes, static_cast<int64_t>(place)));
+    EXPECT_EQ(found, all);
+  }
+}
+
 // Whatever the sizes, each element lies in exactly one piece, and none exceeds the padded length.
 TEST(Pieces, Partition) {
   for (int64_t length = 1; length < 40; ++length)
