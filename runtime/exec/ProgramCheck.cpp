@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/exec/ProgramCheck.h"
 
+#include <algorithm>
+
 namespace ptlrt {
 
 namespace {
@@ -116,11 +118,14 @@ Status Checker::collective(const Collective &collective) {
   return Status::ok();
 }
 
-/// Layouts must hold as many elements as the whole or a piece of it has.
+/// No dimension is empty; layouts must hold as many elements as the whole or a piece of it has.
 Status Checker::segment(const Collective &collective, const CommSegment &segment,
                         std::span<const int64_t> sizes) {
-  int64_t size = elementSize(collective.element), whole = segment.whole();
   std::string name = collective.describe(info.mesh);
+  if (std::min({segment.outer, segment.length, segment.middle, segment.other, segment.inner}) < 1)
+    return failure("a segment of {} is {} x {} x {} x {} x {}", name, segment.outer, segment.length,
+                   segment.middle, segment.other, segment.inner);
+  int64_t size = elementSize(collective.element), whole = segment.whole();
   auto cut = [&](int64_t length) { return whole / length * pieceLength(length, sizes); };
   int64_t in = whole, out = whole;
   switch (collective.kind) {

@@ -63,6 +63,15 @@ TEST_F(Description, FaultsAreFound) {
   EXPECT_THAT(refuse(at("/microbatches", 0)), HasSubstr("microbatches 0"));
   EXPECT_THAT(refuse(at("/collectives/0/kind", "scan")), HasSubstr("unknown collective 'scan"));
   EXPECT_THAT(refuse(at("/collectives/0/segments/0/rows", 1000)), HasSubstr("all_reduce"));
+  for (const char *size : {"outer", "length", "middle", "other", "inner"})
+    for (int wrong : {0, -1})
+      EXPECT_THAT(refuse(at((std::string("/collectives/0/segments/0/") + size).c_str(), wrong)),
+                  HasSubstr("a segment of all_reduce sum over dp (line.ptl:5:7) is"));
+  EXPECT_THAT(refuse([](json &metadata) {
+                metadata["collectives"][0]["kind"] = "all_gather";
+                metadata["collectives"][0]["segments"][0]["length"] = 0;
+              }),
+              HasSubstr("is 1 x 0 x 1 x 1 x 1"));
   EXPECT_THAT(refuse(at("/batch", "many")), HasSubstr("type must be number"));
   EXPECT_THAT(refuse([](json &metadata) { metadata.erase("arena"); }), HasSubstr("arena"));
 }
