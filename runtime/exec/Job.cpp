@@ -39,20 +39,22 @@ Status Job::checkProcesses() const {
   if (!processes || processes->ranks() == description.mesh.ranks())
     return Status::ok();
   return failure("the program was compiled for {} ranks ({}), the launcher started {} processes; "
-                 "each rank is one process",
+                 "each rank is one process (an empty PTL_MPI_LIBRARY makes ranks threads)",
                  description.mesh.ranks(), description.mesh.describe(), processes->ranks());
+}
+
+int threadsFor(int cores, int bound, int ranks) {
+  return std::max(1, std::min(bound, cores / ranks));
 }
 
 int Job::threadsPerRank() const {
   if (wishes.threads > 0)
     return static_cast<int>(wishes.threads);
-  int cores = static_cast<int>(std::thread::hardware_concurrency());
+  int cores = static_cast<int>(std::thread::hardware_concurrency()), bound = cores;
   cpu_set_t allowed;
-  // A launcher may have bound this process to its part of the cores already.
-  if (processes && ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
-      CPU_COUNT(&allowed) < cores)
-    return CPU_COUNT(&allowed);
-  return std::max(1, cores / ranksHere());
+  if (processes && ::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+    bound = CPU_COUNT(&allowed);
+  return threadsFor(cores, bound, ranksHere());
 }
 
 Status Job::applySet(const std::string &text) {

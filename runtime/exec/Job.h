@@ -87,6 +87,10 @@ private:
   std::atomic<bool> isEverywhere{false};
 };
 
+/// Threads for each of the `ranks` of a machine with so many `cores`. A launcher may have bound
+/// this process to some of them, which it may share with other ranks.
+int threadsFor(int cores, int bound, int ranks);
+
 /// Checks that this CPU has `features`, names as LLVM's ("avx2").
 Status checkFeatures(std::span<const std::string> features, const std::string &compiledFor);
 

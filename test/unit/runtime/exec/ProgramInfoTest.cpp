@@ -98,4 +98,13 @@ TEST(Features, MissingOnesAreNamed) {
   EXPECT_TRUE(checkFeatures(some, "x").isOk());
 }
 
+// Neither more threads than the cores that this process is bound to, nor more than its part of the
+// machine: those cores may be other ranks', too.
+TEST(Threads, AreShared) {
+  EXPECT_EQ(threadsFor(16, 16, 4), 4);
+  EXPECT_EQ(threadsFor(16, 8, 4), 4);
+  EXPECT_EQ(threadsFor(16, 2, 4), 2);
+  EXPECT_EQ(threadsFor(2, 1, 4), 1);
+}
+
 } // namespace
