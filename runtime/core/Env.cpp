@@ -18,7 +18,8 @@ static constexpr Variable kTable[] = {
      "for each thread, else few"},
     {"PTL_MPI_LIBRARY", "libptlrt_mpi.so", 0, 0,
      "the runtime's library for MPI, loaded when a launcher such as mpirun started the program; "
-     "looked for beside the program and where the compiler that made it had it"},
+     "looked for beside the program and where the compiler that made it had it; empty: ranks are "
+     "threads, whatever started the program"},
     {"PTL_CPU_ISA", "the widest", 0, 0,
      "instruction set of the runtime's own kernels: avx2 or avx512"},
     {"PTL_CPU_GEMM", "auto", 0, 0,
@@ -42,7 +43,7 @@ static Expected<int64_t> read(const Variable &variable) {
 Expected<int64_t> commTimeout() { return read(kTable[0]); }
 const char *mpiLibrary() {
   const char *text = std::getenv(kTable[2].name);
-  return text && *text ? text : kTable[2].byDefault;
+  return text ? text : kTable[2].byDefault;
 }
 Expected<int64_t> commSpin() { return read(kTable[1]); }
 

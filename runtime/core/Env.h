@@ -26,7 +26,8 @@ std::span<const Variable> variables();
 
 /// Seconds that a rank waits for the others in a collective before the job ends.
 Expected<int64_t> commTimeout();
-/// The library that programs which a launcher started load: a path, or a name for the loader.
+/// The library that programs which a launcher started load: a path, or a name for the loader; "":
+/// none.
 const char *mpiLibrary();
 /// Turns of a waiting rank's loop before it gives its core away.
 Expected<int64_t> commSpin();

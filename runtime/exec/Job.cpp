@@ -283,11 +283,8 @@ Status Job::connect(const WaitPolicy &policy) {
   return Status::ok();
 }
 
-Expected<std::vector<std::vector<uint8_t>>>
-Job::collect(std::vector<std::vector<uint8_t>> mine) const {
-  if (processes)
-    return processes->collect(mine.front());
-  return mine;
+std::vector<std::vector<uint8_t>> Job::collect(std::vector<std::vector<uint8_t>> mine) const {
+  return processes ? processes->collect(mine.front()) : std::move(mine);
 }
 
 void Job::record(const RankState &state, const Status &status) {

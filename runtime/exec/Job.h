@@ -41,7 +41,7 @@ public:
   /// `status`, or an error if another process comes with one.
   Status settle(Status status) const;
   /// Gives the bytes of `mine`, one entry for each rank of this process, to the talker.
-  Expected<std::vector<std::vector<uint8_t>>> collect(std::vector<std::vector<uint8_t>> mine) const;
+  std::vector<std::vector<uint8_t>> collect(std::vector<std::vector<uint8_t>> mine) const;
   std::span<const std::unique_ptr<RankState>> ranks() const { return states; }
   /// The first rank's connection to the others, while they wait or have ended.
   Communicator &comm() const { return *states.front()->comm; }

@@ -160,21 +160,14 @@ template <typename T> static std::span<const T> listOf(const std::vector<uint8_t
   return {reinterpret_cast<const T *>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
-Status Training::collectRecords() {
+void Training::collectRecords() {
   std::vector<std::vector<uint8_t>> moved, events;
   for (const std::unique_ptr<RankState> &state : job.ranks()) {
     moved.push_back(bytesOf(state->comm->traffic()));
     events.push_back(bytesOf(state->trace.all()));
   }
-  Expected<std::vector<std::vector<uint8_t>>> all = job.collect(std::move(moved));
-  if (all.isError())
-    return all.status();
-  traffic = std::move(*all);
-  all = job.collect(std::move(events));
-  if (all.isError())
-    return all.status();
-  traces = std::move(*all);
-  return Status::ok();
+  traffic = job.collect(std::move(moved));
+  traces = job.collect(std::move(events));
 }
 
 Status Training::writeTraceFile() {
@@ -213,11 +206,9 @@ void Training::printCounters() {
 }
 
 Status Training::finish() {
-  Status status = collectRecords();
+  collectRecords();
   // The others wait, and lend their memory.
-  if (status.isOk() && job.isTalker())
-    status = writeResults();
-  return job.settle(std::move(status));
+  return job.settle(job.isTalker() ? writeResults() : Status::ok());
 }
 
 Status Training::writeResults() {

@@ -36,7 +36,7 @@ private:
   Status writeTraceFile();
   void printCounters();
   /// Brings what the ranks counted and traced to the process that writes it.
-  Status collectRecords();
+  void collectRecords();
   std::vector<CollectiveCount> countTraffic() const;
   BatchOrder orderOf(const DataSpec &data, const DataSource &source, bool forTraining) const;
 
@@ -47,7 +47,7 @@ private:
   std::optional<Reporter> reporter;
   std::vector<std::vector<uint8_t>> traffic, traces; ///< records of each rank, after the run
   int64_t firstStep = 0;
-  int64_t nextStep = 0;   ///< written by rank 0
+  int64_t nextStep = 0;   ///< written by the first rank of this process
   int64_t savedStep = -1; ///< of the newest checkpoint that this run wrote
   int stopped = 0;        ///< the signal that ended the run early
 };

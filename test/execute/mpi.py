@@ -8,6 +8,7 @@ all of them, with one message.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -25,6 +26,25 @@ import golden
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 LIMIT = 120
+
+
+def end(process, why):
+    """Kills a process that hangs and all that it started, and fails."""
+    for child in psutil.Process(process.pid).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child.kill()
+    process.kill()
+    output, errors = process.communicate(timeout=10)
+    sys.exit(f"{' '.join(process.args)}: {why} after {LIMIT} s\n{output}{errors}")
+
+
+def finish(process):
+    """Returns status, output and errors; a hang is a failure."""
+    try:
+        output, errors = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        end(process, "not done")
+    return process.returncode, output, errors
 
 
 class Program:
@@ -49,10 +69,7 @@ class Program:
                                 env={**ENVIRONMENT, **environment})
 
     def run(self, *arguments, launch, **environment):
-        """Returns status, output and errors; a hang is a failure."""
-        process = self.start(arguments, launch, **environment)
-        output, errors = process.communicate(timeout=LIMIT)
-        return process.returncode, output, errors
+        return finish(self.start(arguments, launch, **environment))
 
     def succeed(self, *arguments, launch):
         status, output, errors = self.run(*arguments, launch=launch)
@@ -115,12 +132,16 @@ def disturb(program, number, **environment):
     log = program.work / "long.jsonl"
     log.unlink(missing_ok=True)
     process = program.start([*program.init, "--steps", "1000000", "--log", "long.jsonl", "--quiet"], True, **environment)
+    deadline = time.monotonic() + LIMIT
     while process.poll() is None and (not log.exists() or log.stat().st_size == 0):
+        if time.monotonic() > deadline:
+            end(process, "no step")
         time.sleep(0.1)
-    ranks = [child for child in psutil.Process(process.pid).children() if child.name() == "model"]
-    ranks[1].send_signal(number)
-    output, errors = process.communicate(timeout=LIMIT)
-    return process.returncode, output, errors
+    # One that has ended has no ranks left; what it wrote says why.
+    with contextlib.suppress(psutil.NoSuchProcess, IndexError):
+        ranks = [child for child in psutil.Process(process.pid).children() if child.name() == "model"]
+        ranks[1].send_signal(number)
+    return finish(process)
 
 
 def failures(program):
@@ -131,6 +152,9 @@ def failures(program):
     expect_failure("file that can't be written", program.run(*program.init, "--steps", "1", "--save", "/nowhere/x", launch=True),
                    "can't write '/nowhere/x'")
     expect_failure("not finite", program.run(*program.init, "--set", "lr=1e38", launch=True), "not finite")
+    inherited = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}
+    status, output, errors = program.run(*program.init, "--steps", "1", launch=False, PTL_MPI_LIBRARY="", **inherited)
+    expect(status == 0 and "dp = 2" in output, f"no library wanted: status {status}, {errors or 'ranks are threads'}")
     ranks, program.ranks = program.ranks, program.ranks + 1
     expect_failure("too many processes", program.run(*program.init, launch=True), f"compiled for {ranks} ranks")
     program.ranks = ranks

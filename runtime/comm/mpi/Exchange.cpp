@@ -7,34 +7,46 @@
 #include "runtime/comm/mpi/Exchange.h"
 
 #include "runtime/comm/local/Reduce.h"
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
 namespace ptlrt {
 
 Status RequestList::send(int group, const uint8_t *data, int64_t bytes, int to, int tag) {
-  senders.push_back(-1);
+  peers.push_back({to, false});
   return processes.check(
       processes.mpi().send(queue, group, data, static_cast<int>(bytes), to, tag));
 }
 
 Status RequestList::receive(int group, uint8_t *data, int64_t bytes, int from) {
-  senders.push_back(from);
+  peers.push_back({from, true});
   return processes.check(
       processes.mpi().receive(queue, group, data, static_cast<int>(bytes), from, -1));
 }
 
-Status RequestList::finish(int tag, const std::string &where, std::pair<int, int> &mismatch) {
-  PTLRT_TRY(processes.finish(queue, where));
-  for (size_t i = 0; i < senders.size(); ++i) {
-    int found = senders[i] < 0 ? tag : processes.mpi().tagOf(queue, static_cast<int>(i));
-    if (found != tag) {
-      mismatch = {senders[i], found};
-      return failure("ranks disagree");
+Status RequestList::finish(int tag, const std::string &where, Diagnosis &diagnosis) {
+  Status status = processes.finish(queue, where);
+  // Tags are read after an error, too: messages of another collective may be too long for this
+  // one's memory, or keep the others from coming.
+  for (size_t i = 0; i < peers.size(); ++i) {
+    auto request = static_cast<int>(i);
+    auto [member, sends] = peers[i];
+    if (status.isError() && !processes.mpi().isFinished(queue, request)) {
+      if (std::ranges::find(diagnosis.unfinished, member) == diagnosis.unfinished.end())
+        diagnosis.unfinished.push_back(member);
+      continue;
     }
+    int found = sends ? processes.mpi().tagOf(queue, request) : tag;
+    if (found == tag)
+      continue;
+    diagnosis.member = member;
+    diagnosis.index = found;
+    return failure("ranks disagree");
   }
-  senders.clear();
-  return Status::ok();
+  if (status.isOk())
+    peers.clear();
+  return status;
 }
 
 static int64_t chunkFor(int64_t members) {
@@ -118,7 +130,7 @@ struct Exchange::Call {
   ExchangeBuffers &buffers;
   Traffic &traffic;
   const std::string &where;
-  std::pair<int, int> &mismatch;
+  Diagnosis &diagnosis;
   int64_t chunk; ///< elements
 
   int64_t countOf(const Share &share, int64_t round) const {
@@ -182,7 +194,7 @@ void Exchange::Call::combine(int64_t count) {
 }
 
 Status Exchange::Call::finishCollect(int64_t round) {
-  PTLRT_TRY(buffers.collecting[round % 2].finish(plan.tag, where, mismatch));
+  PTLRT_TRY(buffers.collecting[round % 2].finish(plan.tag, where, diagnosis));
   int64_t count = countOf(plan.self, round);
   if (count == 0)
     return Status::ok();
@@ -212,7 +224,7 @@ Status Exchange::Call::give(int64_t round) {
   }
   if (own > 0 && plan.collective.kind == CollectiveKind::AllGather)
     write(plan.shares[plan.self], round, own, mine);
-  PTLRT_TRY(buffers.giving.finish(plan.tag, where, mismatch));
+  PTLRT_TRY(buffers.giving.finish(plan.tag, where, diagnosis));
   for (size_t m = 0; m < plan.members.size(); ++m)
     if (int64_t count = countOf(m, round); count > 0 && static_cast<int64_t>(m) != plan.self)
       write(plan.shares[m], round, count, buffers.gathered(m));
@@ -236,7 +248,7 @@ Status Exchange::Call::swap(int64_t round) {
   if (int64_t count = countOf(plan.self, round))
     write(plan.arriving[plan.self], round, count,
           read(plan.shares[plan.self], round, count, buffers.result()));
-  PTLRT_TRY(list.finish(plan.tag, where, mismatch));
+  PTLRT_TRY(list.finish(plan.tag, where, diagnosis));
   for (size_t m = 0; m < plan.members.size(); ++m)
     if (int64_t count = countOf(plan.arriving[m], round);
         count > 0 && static_cast<int64_t>(m) != plan.self)
@@ -245,12 +257,12 @@ Status Exchange::Call::swap(int64_t round) {
 }
 
 Status Exchange::run(uint8_t *arena, ExchangeBuffers &buffers, Traffic &traffic,
-                     const std::string &where, std::pair<int, int> &mismatch) const {
+                     const std::string &where, Diagnosis &diagnosis) const {
   ++traffic.calls;
   bool copies = collective.kind == CollectiveKind::AllGather || !gives;
   if (members.size() == 1 && !copies)
     return Status::ok();
-  Call call{*this, arena, buffers, traffic, where, mismatch, buffers.chunk / size};
+  Call call{*this, arena, buffers, traffic, where, diagnosis, buffers.chunk / size};
   int64_t rounds = call.rounds();
   if (collects && rounds > 0)
     PTLRT_TRY(call.beginCollect(0));

@@ -13,7 +13,14 @@
 
 namespace ptlrt {
 
-/// Requests, and who each of those that receive waits for.
+/// What the messages of a collective that failed tell. Members are numbers in MPI's group.
+struct Diagnosis {
+  int member = -1;             ///< the first one with a message of another collective, or -1
+  int index = -1;              ///< of that collective
+  std::vector<int> unfinished; ///< members who haven't sent or taken a message
+};
+
+/// Requests, and whom each of them waits for.
 class RequestList {
 public:
   RequestList(Processes &processes, int capacity)
@@ -24,15 +31,18 @@ public:
 
   Status send(int group, const uint8_t *data, int64_t bytes, int to, int tag);
   Status receive(int group, uint8_t *data, int64_t bytes, int from);
-  /// Waits for all of them. `mismatch` becomes the first sender in the group whose tag isn't `tag`,
-  /// and the tag that it has, or stays.
-  Status finish(int tag, const std::string &where, std::pair<int, int> &mismatch);
+  /// Waits for all of them, which must have `tag`.
+  Status finish(int tag, const std::string &where, Diagnosis &diagnosis);
   PtlrtMpiQueue *raw() const { return queue; }
 
 private:
+  struct Peer {
+    int member;
+    bool sends; ///< to this rank
+  };
   Processes &processes;
   PtlrtMpiQueue *queue;
-  std::vector<int> senders; ///< per request; -1: it sends
+  std::vector<Peer> peers; ///< per request
 };
 
 /// What all collectives of a rank share.
@@ -61,10 +71,9 @@ public:
   /// rank's place in it; `sizes`: of the axes.
   Exchange(const Collective &collective, int tag, int group, std::vector<int> members,
            std::span<const int64_t> sizes, int64_t self);
-  /// Runs the collective once. On a disagreement `mismatch` is the place of the other rank in the
-  /// group and the number of what it runs.
+  /// Runs the collective once; an error comes with a diagnosis.
   Status run(uint8_t *arena, ExchangeBuffers &buffers, Traffic &traffic, const std::string &where,
-             std::pair<int, int> &mismatch) const;
+             Diagnosis &diagnosis) const;
 
 private:
   struct Share {

@@ -33,7 +33,8 @@ struct PtlrtMpiApi {
 
   PtlrtMpiQueue *(*makeQueue)(int capacity);
   void (*freeQueue)(PtlrtMpiQueue *queue); ///< cancels what isn't finished
-  /// These add a request. `bytes` is less than 2^31; `from` or `tag` -1 take a message of any.
+  /// These add a request, or fail if the queue is full. `bytes` is less than 2^31; `from` or `tag`
+  /// -1 take a message of any.
   int (*send)(PtlrtMpiQueue *queue, int group, const void *data, int bytes, int to, int tag);
   int (*receive)(PtlrtMpiQueue *queue, int group, void *data, int bytes, int from, int tag);
   int (*barrier)(PtlrtMpiQueue *queue, int group);
@@ -41,7 +42,9 @@ struct PtlrtMpiApi {
   int (*least)(PtlrtMpiQueue *queue, int group, const int *mine, int *least);
   /// Whether all requests are finished; an empty queue's are. The queue is empty afterwards.
   int (*test)(PtlrtMpiQueue *queue, int *isDone);
-  /// Of the requests that `test` last found finished, in the order of their beginning.
+  /// Whether one request, in the order of their beginning, is finished, with success or not.
+  int (*isFinished)(PtlrtMpiQueue *queue, int request);
+  /// Of requests that `test` or `isFinished` found finished.
   int (*sourceOf)(const PtlrtMpiQueue *queue, int request);
   int (*tagOf)(const PtlrtMpiQueue *queue, int request);
 };
@@ -51,7 +54,7 @@ using PtlrtMpiEntry = const PtlrtMpiApi *();
 }
 
 namespace ptlrt {
-inline constexpr uint32_t kMpiApiVersion = 1;
+inline constexpr uint32_t kMpiApiVersion = 2;
 inline constexpr const char *kMpiEntry = "ptlrt_mpi_api";
 inline constexpr int kAll = 0, kServices = 1; ///< groups
 } // namespace ptlrt

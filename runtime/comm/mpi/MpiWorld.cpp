@@ -28,7 +28,8 @@ public:
   Status barrier() override;
   Expected<int64_t> agree(int64_t value) override;
   Status fetch(int from, int64_t offset, int64_t bytes, void *to) override {
-    return processes.fetch(from, offset, bytes, to);
+    processes.fetch(from, offset, bytes, to);
+    return Status::ok();
   }
   void abort() override { processes.mpi().abort(1); }
   std::span<const Traffic> traffic() const override { return counters; }
@@ -94,12 +95,17 @@ Status MpiCommunicator::connect() {
 
 Status MpiCommunicator::run(int index) {
   const Seat &seat = seats[index];
-  std::pair<int, int> mismatch{-1, -1};
-  Status status = seat.exchange.run(arena, *buffers, counters[index], seat.name, mismatch);
-  if (mismatch.first < 0)
+  Diagnosis diagnosis;
+  Status status = seat.exchange.run(arena, *buffers, counters[index], seat.name, diagnosis);
+  if (diagnosis.member >= 0)
+    return failure("runs {}, rank {} runs {}", seat.name, seat.members[diagnosis.member],
+                   seats[diagnosis.index].name);
+  if (diagnosis.unfinished.empty())
     return status;
-  return failure("runs {}, rank {} runs {}", seat.name, seat.members[mismatch.first],
-                 seats[mismatch.second].name);
+  std::string others;
+  for (int member : diagnosis.unfinished)
+    others += fmt::format("{} rank {}", others.empty() ? "" : ",", seat.members[member]);
+  return failure("{}; unfinished with{}", status.message(), others);
 }
 
 Status MpiCommunicator::barrier() {

@@ -35,6 +35,8 @@ static constexpr int kRequestTag = 1, kReplyTag = 2, kCollectTag = 3;
 static constexpr int64_t kMessage = int64_t{4} << 20;
 
 static const Launcher *findLauncher() {
+  if (!*env::mpiLibrary()) // ranks are threads, whatever the environment inherited
+    return nullptr;
   for (const Launcher &launcher : kLaunchers)
     if (std::getenv(launcher.rank) && std::getenv(launcher.size))
       return &launcher;
@@ -55,7 +57,7 @@ Expected<std::unique_ptr<Processes>> Processes::join() {
   if (!handle)
     return failure("a launcher started this program ({} is set), but its library for MPI can't be "
                    "loaded ({}); install an MPI and build the runtime with it, or set "
-                   "PTL_MPI_LIBRARY",
+                   "PTL_MPI_LIBRARY (to nothing: ranks are threads)",
                    findLauncher()->rank, ::dlerror());
   auto *entry = reinterpret_cast<PtlrtMpiEntry *>(::dlsym(handle, kMpiEntry));
   const PtlrtMpiApi *api = entry ? entry() : nullptr;
@@ -134,6 +136,11 @@ Status Processes::finish(PtlrtMpiQueue *queue, const std::string &where) {
   return *done ? Status::ok() : failure("waited {} s in {}", timeoutSeconds(), where);
 }
 
+void Processes::require(const Status &status) {
+  if (status.isError())
+    fail(fmt::format("rank {}: {}", self, status.message()));
+}
+
 int Processes::settle(bool failed) {
   if (failedProcess >= 0)
     return failedProcess;
@@ -143,8 +150,7 @@ int Processes::settle(bool failed) {
     Expected<bool> done = wait(own, /*forever=*/true);
     status = done.status();
   }
-  if (status.isError())
-    fail(status.message());
+  require(status);
   failedProcess = first == INT_MAX ? -1 : first;
   return failedProcess;
 }
@@ -157,45 +163,43 @@ void Processes::fail(const std::string &message) {
   std::abort();
 }
 
-Expected<std::vector<std::vector<uint8_t>>> Processes::collect(std::span<const uint8_t> mine) {
+std::vector<std::vector<uint8_t>> Processes::collect(std::span<const uint8_t> mine) {
   std::vector<std::vector<uint8_t>> all;
   auto transfer = [&](int other, uint8_t *data, int64_t bytes) {
     for (int64_t done = 0; done < bytes; done += kMessage) {
       auto part = static_cast<int>(std::min(kMessage, bytes - done));
-      PTLRT_TRY(check(self == 0 ? api->receive(own, kAll, data + done, part, other, kCollectTag)
-                                : api->send(own, kAll, data + done, part, other, kCollectTag)));
-      PTLRT_TRY(finish(own, "collecting results"));
+      require(check(self == 0 ? api->receive(own, kAll, data + done, part, other, kCollectTag)
+                              : api->send(own, kAll, data + done, part, other, kCollectTag)));
+      require(finish(own, fmt::format("collecting results with rank {}", other)));
     }
-    return Status::ok();
   };
   auto size = static_cast<int64_t>(mine.size());
   if (self != 0) {
-    PTLRT_TRY(transfer(0, reinterpret_cast<uint8_t *>(&size), sizeof size));
-    PTLRT_TRY(transfer(0, const_cast<uint8_t *>(mine.data()), size));
+    transfer(0, reinterpret_cast<uint8_t *>(&size), sizeof size);
+    transfer(0, const_cast<uint8_t *>(mine.data()), size);
     return all;
   }
   all.emplace_back(mine.begin(), mine.end());
   for (int other = 1; other < count; ++other) {
-    PTLRT_TRY(transfer(other, reinterpret_cast<uint8_t *>(&size), sizeof size));
+    transfer(other, reinterpret_cast<uint8_t *>(&size), sizeof size);
     all.emplace_back(size);
-    PTLRT_TRY(transfer(other, all.back().data(), size));
+    transfer(other, all.back().data(), size);
   }
   return all;
 }
 
-Status Processes::fetch(int from, int64_t offset, int64_t bytes, void *to) {
+void Processes::fetch(int from, int64_t offset, int64_t bytes, void *to) {
   if (from == self) {
     std::memcpy(to, published + offset, bytes);
-    return Status::ok();
+    return;
   }
   for (int64_t done = 0; done < bytes; done += kMessage) {
     Request wish{offset + done, std::min(kMessage, bytes - done)};
-    PTLRT_TRY(check(api->receive(own, kServices, static_cast<uint8_t *>(to) + done,
-                                 static_cast<int>(wish.bytes), from, kReplyTag)));
-    PTLRT_TRY(check(api->send(own, kServices, &wish, sizeof wish, from, kRequestTag)));
-    PTLRT_TRY(finish(own, fmt::format("reading memory of rank {}", from)));
+    require(check(api->receive(own, kServices, static_cast<uint8_t *>(to) + done,
+                               static_cast<int>(wish.bytes), from, kReplyTag)));
+    require(check(api->send(own, kServices, &wish, sizeof wish, from, kRequestTag)));
+    require(finish(own, fmt::format("reading memory of rank {}", from)));
   }
-  return Status::ok();
 }
 
 } // namespace ptlrt

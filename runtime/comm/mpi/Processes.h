@@ -10,7 +10,6 @@
 #ifndef PTLRT_COMM_MPI_PROCESSES_H
 #define PTLRT_COMM_MPI_PROCESSES_H
 
-#include "runtime/comm/mpi/MpiApi.h"
 #include "runtime/comm/local/Barrier.h"
 #include "runtime/comm/mpi/MpiApi.h"
 #include "runtime/core/Status.h"
@@ -22,7 +21,7 @@ namespace ptlrt {
 
 class Processes {
 public:
-  /// Whether a launcher started this process.
+  /// Whether a launcher started this process, and ranks shall be processes.
   static bool areLaunched();
   /// The number that the launcher gave this process, before the processes have joined.
   static int launchedRank();
@@ -46,11 +45,13 @@ public:
   /// others give way before `message` is printed.
   [[noreturn]] void fail(const std::string &message);
 
-  /// Gives the bytes of all processes to process 0; the others get an empty list.
-  Expected<std::vector<std::vector<uint8_t>>> collect(std::span<const uint8_t> mine);
+  /// Gives the bytes of all processes to process 0; the others get an empty list. A failure ends
+  /// all processes, for it would leave requests that use the caller's memory.
+  std::vector<std::vector<uint8_t>> collect(std::span<const uint8_t> mine);
   /// Others may fetch from this memory whenever this process waits.
   void publish(const uint8_t *arena) { published = arena; }
-  Status fetch(int from, int64_t offset, int64_t bytes, void *to);
+  /// Copies from such memory of another process. A failure ends all processes, as above.
+  void fetch(int from, int64_t offset, int64_t bytes, void *to);
 
   void setPolicy(const WaitPolicy &wanted) { policy = wanted; }
   int64_t timeoutSeconds() const { return policy.timeoutMs / 1000; }
@@ -66,6 +67,8 @@ private:
   explicit Processes(const PtlrtMpiApi *library) : api(library) {}
   Status start();
   Status listen();
+  /// Ends all processes on an error.
+  void require(const Status &status);
   /// Answers the fetch of another process if there is one.
   Status serve();
 

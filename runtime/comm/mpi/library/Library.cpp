@@ -89,28 +89,40 @@ static void freeQueue(PtlrtMpiQueue *queue) {
   delete queue;
 }
 
-/// The place of the next request.
-static MPI_Request *next(PtlrtMpiQueue *queue) { return &queue->requests[queue->count++]; }
+/// Adds the request that `begin` writes to the place that it is given.
+template <typename Begin> static int add(PtlrtMpiQueue *queue, Begin &&begin) {
+  if (queue->count == static_cast<int>(queue->requests.size()))
+    return MPI_ERR_INTERN;
+  return begin(&queue->requests[queue->count++]);
+}
 
 static int send(PtlrtMpiQueue *queue, int group, const void *data, int bytes, int to, int tag) {
-  return MPI_Isend(data, bytes, MPI_BYTE, to, tag, groups()[group], next(queue));
+  return add(queue, [=](MPI_Request *request) {
+    return MPI_Isend(data, bytes, MPI_BYTE, to, tag, groups()[group], request);
+  });
 }
 
 static int receive(PtlrtMpiQueue *queue, int group, void *data, int bytes, int from, int tag) {
-  return MPI_Irecv(data, bytes, MPI_BYTE, from < 0 ? MPI_ANY_SOURCE : from,
-                   tag < 0 ? MPI_ANY_TAG : tag, groups()[group], next(queue));
+  return add(queue, [=](MPI_Request *request) {
+    return MPI_Irecv(data, bytes, MPI_BYTE, from < 0 ? MPI_ANY_SOURCE : from,
+                     tag < 0 ? MPI_ANY_TAG : tag, groups()[group], request);
+  });
 }
 
 static int barrier(PtlrtMpiQueue *queue, int group) {
-  return MPI_Ibarrier(groups()[group], next(queue));
+  return add(queue, [=](MPI_Request *request) { return MPI_Ibarrier(groups()[group], request); });
 }
 
 static int broadcast(PtlrtMpiQueue *queue, int group, void *data, int bytes, int root) {
-  return MPI_Ibcast(data, bytes, MPI_BYTE, root, groups()[group], next(queue));
+  return add(queue, [=](MPI_Request *request) {
+    return MPI_Ibcast(data, bytes, MPI_BYTE, root, groups()[group], request);
+  });
 }
 
 static int least(PtlrtMpiQueue *queue, int group, const int *mine, int *result) {
-  return MPI_Iallreduce(mine, result, 1, MPI_INT, MPI_MIN, groups()[group], next(queue));
+  return add(queue, [=](MPI_Request *request) {
+    return MPI_Iallreduce(mine, result, 1, MPI_INT, MPI_MIN, groups()[group], request);
+  });
 }
 
 static int test(PtlrtMpiQueue *queue, int *isDone) {
@@ -122,6 +134,14 @@ static int test(PtlrtMpiQueue *queue, int *isDone) {
   if (error == MPI_SUCCESS && *isDone)
     queue->count = 0;
   return error;
+}
+
+static int isFinished(PtlrtMpiQueue *queue, int request) {
+  int isDone = 1;
+  // A null request was finished by `test`, which wrote its status.
+  if (queue->requests[request] != MPI_REQUEST_NULL)
+    MPI_Request_get_status(queue->requests[request], &isDone, &queue->statuses[request]);
+  return isDone;
 }
 
 static int sourceOf(const PtlrtMpiQueue *queue, int request) {
@@ -147,6 +167,7 @@ extern "C" __attribute__((visibility("default"))) const PtlrtMpiApi *ptlrt_mpi_a
                                        broadcast,
                                        least,
                                        test,
+                                       isFinished,
                                        sourceOf,
                                        tagOf};
   return &kApi;
