@@ -179,3 +179,27 @@ void ptl::printNumber(OpAsmPrinter &printer, Operation *, FloatAttr number) {
     text.insert(exponent, ".0");
   printer << text;
 }
+
+ParseResult ptl::parsePieceLoop(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::Argument piece;
+  if (parser.parseLParen() || parser.parseArgument(piece) || parser.parseRParen())
+    return failure();
+  piece.type = parser.getBuilder().getIndexType();
+  if (succeeded(parser.parseOptionalArrow()) && parser.parseTypeList(result.types))
+    return failure();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  return parser.parseRegion(*result.addRegion(), piece);
+}
+
+void ptl::printPieceLoop(OpAsmPrinter &printer, Operation *op, ArrayRef<StringRef> elided) {
+  Region &body = op->getRegion(0);
+  printer << " (";
+  printer.printRegionArgument(body.getArgument(0), {}, /*omitType=*/true);
+  printer << ')';
+  if (op->getNumResults() != 0)
+    printer << " -> " << op->getResultTypes();
+  printer.printOptionalAttrDictWithKeyword(op->getAttrs(), elided);
+  printer << ' ';
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+}

@@ -34,6 +34,12 @@ void printArrows(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAt
 mlir::ParseResult parseNumber(mlir::OpAsmParser &parser, mlir::FloatAttr &number);
 void printNumber(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::FloatAttr number);
 
+/// A loop over pieces, from its argument on: `(%k) -> tensor<f32>, .. attributes {..} { body }`.
+/// `elided` are attributes that were printed before it.
+mlir::ParseResult parsePieceLoop(mlir::OpAsmParser &parser, mlir::OperationState &result);
+void printPieceLoop(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                    llvm::ArrayRef<llvm::StringRef> elided);
+
 } // namespace ptlc::ptl
 
 #endif // PTLC_DIALECTS_PTL_SYNTAX_H

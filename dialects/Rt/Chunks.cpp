@@ -18,33 +18,19 @@ void rt::ChunksOp::build(OpBuilder &builder, OperationState &state, TypeRange ty
 ParseResult rt::ChunksOp::parse(OpAsmParser &parser, OperationState &result) {
   int64_t pieces = 0;
   StringAttr dim;
-  OpAsmParser::Argument piece;
-  if (parser.parseInteger(pieces) || parser.parseKeyword("along") || ptl::parseName(parser, dim) ||
-      parser.parseLParen() || parser.parseArgument(piece) || parser.parseRParen())
-    return failure();
-  piece.type = parser.getBuilder().getIndexType();
-  if (succeeded(parser.parseOptionalArrow()) && parser.parseTypeList(result.types))
-    return failure();
-  if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
+  if (parser.parseInteger(pieces) || parser.parseKeyword("along") || ptl::parseName(parser, dim))
     return failure();
   result.addAttribute(getPiecesAttrName(result.name),
                       parser.getBuilder().getI64IntegerAttr(pieces));
   result.addAttribute(getDimAttrName(result.name), dim);
-  return parser.parseRegion(*result.addRegion(), piece);
+  return ptl::parsePieceLoop(parser, result);
 }
 
 void rt::ChunksOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getPieces() << " along ";
   ptl::printName(printer, getDim());
-  printer << " (";
-  printer.printRegionArgument(getBody().getArgument(0), {}, /*omitType=*/true);
-  printer << ')';
-  if (getNumResults() != 0)
-    printer << " -> " << getResultTypes();
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getPiecesAttrName().getValue(), getDimAttrName().getValue()});
-  printer << ' ';
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  ptl::printPieceLoop(printer, *this,
+                      {getPiecesAttrName().getValue(), getDimAttrName().getValue()});
 }
 
 LogicalResult rt::ChunksOp::verifyRegions() {
