@@ -42,8 +42,8 @@ public:
 private:
   /// The storages of each block that are placed by lifetime.
   using BlockIds = llvm::MapVector<Block *, SmallVector<unsigned>>;
-  int64_t placeBlock(Block *block, BlockIds &blocks, StorageMap &map);
-  void shift(Block *block, int64_t bytes, BlockIds &blocks, StorageMap &map);
+  int64_t placeBlock(Block *block, const BlockIds &blocks, StorageMap &map);
+  void shift(Block *block, int64_t bytes, const BlockIds &blocks, StorageMap &map);
   LogicalResult planFunction(func::FuncOp function, bool isStep);
   void placeBuckets(func::FuncOp function, StorageMap &map);
   bool placeBucket(rt::KernelOp kernel, StorageMap &map);
@@ -158,7 +158,7 @@ void Planner::placeArguments(func::FuncOp function, StorageMap &map, bool isStep
 
 /// Places what lives in a block by lifetime; the inside of a loop over pieces lives as long as the
 /// loop runs. Returns the end.
-int64_t Planner::placeBlock(Block *block, BlockIds &blocks, StorageMap &map) {
+int64_t Planner::placeBlock(Block *block, const BlockIds &blocks, StorageMap &map) {
   auto loops = block->getOps<rt::ChunksOp>();
   for (rt::ChunksOp loop : loops) {
     int64_t end = placeBlock(&loop.getBody().front(), blocks, map);
@@ -167,15 +167,15 @@ int64_t Planner::placeBlock(Block *block, BlockIds &blocks, StorageMap &map) {
     else
       micro = std::max(micro, end);
   }
-  int64_t end = placeByLifetime(map, blocks[block]);
+  int64_t end = placeByLifetime(map, blocks.lookup(block));
   for (rt::ChunksOp loop : loops)
     if (std::optional<unsigned> body = map.bodyOf(loop))
       shift(&loop.getBody().front(), *map[*body].offset, blocks, map);
   return end;
 }
 
-void Planner::shift(Block *block, int64_t bytes, BlockIds &blocks, StorageMap &map) {
-  for (unsigned id : blocks[block])
+void Planner::shift(Block *block, int64_t bytes, const BlockIds &blocks, StorageMap &map) {
+  for (unsigned id : blocks.lookup(block))
     *map[id].offset += bytes;
   for (rt::ChunksOp loop : block->getOps<rt::ChunksOp>())
     shift(&loop.getBody().front(), bytes, blocks, map);
@@ -199,9 +199,10 @@ LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
     else
       blocks[storage.block].push_back(id);
   }
-  for (auto &[block, ids] : blocks)
-    if (!isa<rt::ChunksOp>(block->getParentOp()))
-      micro = std::max(micro, placeBlock(block, blocks, map));
+  // The micro part holds one block's values at a time: the function's or a loop body's.
+  micro = std::max(micro, placeBlock(&function.getBody().front(), blocks, map));
+  for (ptl::AccumulateOp loop : function.getBody().getOps<ptl::AccumulateOp>())
+    micro = std::max(micro, placeBlock(&loop.getBody().front(), blocks, map));
   annotate(function, map);
   return success();
 }

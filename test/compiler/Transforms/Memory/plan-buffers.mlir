@@ -56,3 +56,49 @@ func.func @step(%x: tensor<4x8xf32, #bs> {ptl.role = "data", ptl.path = "x"}) ->
   }
   return %s : tensor<f32>
 }
+
+// -----
+
+#bv = #ptl.dims<[batch, v]>
+#be = #ptl.dims<[batch, e]>
+#ve = #ptl.dims<[v, e]>
+#b = #ptl.dims<[batch]>
+
+// Values of the step itself are persistent, but not what lives inside of a loop over pieces, be it the only thing there.
+// CHECK-LABEL: func @step
+// CHECK:         rt.chunks 2 along batch {{.*}}rt.buffers = [#rt.buffer<persistent
+// CHECK:         rt.kernel matmul{{.*}}rt.buffers = [#rt.buffer<micro, offset = 0, rows = 4, cols = 64
+// CHECK:         rt.kernel rows{{.*}}rt.buffers = [#rt.buffer<persistent, {{.*}}, step = 16>
+func.func @step(%x: tensor<8x6xf32, #be> {ptl.role = "data", ptl.path = "x"}, %w: tensor<64x6xf32, #ve> {ptl.role = "weight", ptl.path = "w"}) -> (tensor<8xf32, #b> {ptl.role = "metric", ptl.path = "m"}) {
+  %r = rt.chunks 2 along batch (%k) -> tensor<8xf32, #b> {
+    %p = ptl.microbatch %x[%k] of 2 along batch : tensor<8x6xf32, #be> -> tensor<4x6xf32, #be>
+    %z = ptl.dot %p, %w over [e] : (tensor<4x6xf32, #be>, tensor<64x6xf32, #ve>) -> tensor<4x64xf32, #bv>
+    %y = ptl.reduce sum %z over [v] : tensor<4x64xf32, #bv> -> tensor<4xf32, #b>
+    rt.return %y : tensor<4xf32, #b>
+  }
+  return %r : tensor<8xf32, #b>
+}
+
+// -----
+
+#bv = #ptl.dims<[batch, v]>
+#be = #ptl.dims<[batch, e]>
+#ve = #ptl.dims<[v, e]>
+#b = #ptl.dims<[batch]>
+
+// In a forward function the pieces' memory is one more value, beside what lives while the loop runs.
+// CHECK-LABEL: func @eval
+// CHECK:         rt.kernel rows{{.*}}rt.buffers = [#rt.buffer<micro, offset = [[U:[0-9]+]], rows = 8, cols = 6
+// CHECK:         rt.chunks 2 along batch
+// CHECK-NOT:     rt.kernel matmul{{.*}}#rt.buffer<micro, offset = [[U]], rows = 4, cols = 64
+// CHECK:         rt.kernel matmul{{.*}}#rt.buffer<micro, offset = {{[0-9]+}}, rows = 4, cols = 64
+func.func @eval(%x: tensor<8x6xf32, #be> {ptl.role = "data", ptl.path = "x"}, %w: tensor<64x6xf32, #ve> {ptl.role = "weight", ptl.path = "w"}) -> (tensor<8xf32, #b> {ptl.role = "metric", ptl.path = "m"}) {
+  %u = ptl.elementwise exp %x : (tensor<8x6xf32, #be>) -> tensor<8x6xf32, #be>
+  %r = rt.chunks 2 along batch (%k) -> tensor<8xf32, #b> {
+    %p = ptl.microbatch %u[%k] of 2 along batch : tensor<8x6xf32, #be> -> tensor<4x6xf32, #be>
+    %z = ptl.dot %p, %w over [e] : (tensor<4x6xf32, #be>, tensor<64x6xf32, #ve>) -> tensor<4x64xf32, #bv>
+    %y = ptl.reduce sum %z over [v] : tensor<4x64xf32, #bv> -> tensor<4xf32, #b>
+    rt.return %y : tensor<4xf32, #b>
+  }
+  return %r : tensor<8xf32, #b>
+}
