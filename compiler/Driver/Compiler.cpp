@@ -50,6 +50,7 @@ private:
   int dumpAst();
   bool buildModule();
   bool runPasses();
+  bool keepsPromises();
   Phase lastPhase() const;
   int emit();
   int explain();
@@ -135,9 +136,7 @@ bool Compilation::runPasses() {
     if (!dump->begin(*asWritten, *module))
       return false;
   }
-  if (failed(manager.run(*module)) || (dump && dump->failed()))
-    return false;
-  return last != Phase::Memory || succeeded(checkPromises(*module));
+  return succeeded(manager.run(*module)) && !(dump && dump->failed());
 }
 
 int Compilation::explain() {
@@ -177,11 +176,22 @@ int Compilation::emitObject() {
   return linkExecutable(file, outputName(""), options, llvm::errs()) ? kSuccess : kFailure;
 }
 
+/// Whether the plan's promises hold, if the program is planned that far.
+bool Compilation::keepsPromises() {
+  return lastPhase() < Phase::Memory || succeeded(checkPromises(*module));
+}
+
 int Compilation::emit() {
+  int status = kSuccess;
   if (!options.explain.empty())
-    return explain();
-  if (options.report)
+    status = explain();
+  if (options.report && options.explain.empty())
     printReport(*module, options.json, llvm::outs());
+  // After what shows why one is broken, before any output.
+  if (!keepsPromises())
+    return kFailure;
+  if (!options.explain.empty())
+    return status;
   if (options.emit > Phase::Nvvm)
     return emitObject();
   if (options.report && options.output.empty())
@@ -200,7 +210,9 @@ int Compilation::run() {
   MessageHandler messages(context, frontend.sources);
   if (failed(verify(*module)) || !runPasses())
     return kFailure;
-  return options.verifyDiagnostics ? kSuccess : emit();
+  if (options.verifyDiagnostics)
+    return keepsPromises() ? kSuccess : kFailure;
+  return emit();
 }
 
 int ptlc::runCompile(const CompileOptions &options) { return Compilation(options).run(); }

@@ -109,18 +109,12 @@ static Value findValue(func::FuncOp function, StringRef name,
 static void printDim(StringRef dim, const sharding::ValueSharding &value, size_t index,
                      const sharding::Mesh &mesh, ArrayRef<sharding::DimRule> rules,
                      llvm::raw_ostream &os) {
-  std::string axes;
-  for (sharding::AxisId axis : value.sharding.dims[index])
-    axes += (axes.empty() ? "" : ", ") + mesh[axis].name;
+  std::string axes = shard::axesText(mesh, value.sharding.dims[index]);
   os << llvm::formatv("  {0,-12} {1,-10}", dim, axes.empty() ? "whole" : axes);
   const sharding::Origin &origin = value.origins[index];
   if (!origin.text.empty()) {
     os << " '" << origin.text << "'";
-    for (const sharding::DimRule &rule : rules)
-      if (rule.text == origin.text) {
-        os << " (" << rule.line << ")";
-        break;
-      }
+    os << " (" << rules[origin.rule].line << ")";
     if (origin.via)
       os << ", through '" << origin.via->getName() << "' (" << lineOf(origin.via->getLoc()) << ")";
   } else {

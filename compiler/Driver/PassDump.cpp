@@ -46,16 +46,20 @@ bool PassDump::begin(mlir::Operation *asWritten, mlir::Operation *module) {
 }
 
 void PassDump::runAfterPass(mlir::Pass *pass, mlir::Operation *op) {
-  llvm::StringRef name = pass->getArgument().empty() ? pass->getName() : pass->getArgument();
+  llvm::StringRef name = pass->getArgument();
+  if (name.empty())
+    return; // holds the passes of nested operations, which are dumped themselves
   llvm::ArrayRef<PassRow> table = pipelineTable();
-  // Passes that the table lacks are those of a target.
   const PassRow *found = std::find_if(table.begin() + row, table.end(), [&](const PassRow &next) {
     return next.pass.starts_with(name);
   });
-  if (found == table.end())
-    return write(op, name, name.starts_with("cuda-") ? Phase::Gpu : Phase::Nvvm, "");
-  write(op, name, found->phase, found->reason);
-  row = found - table.begin() + 1;
+  if (found != table.end()) {
+    row = found - table.begin() + 1;
+    return write(op, name, found->phase, found->reason);
+  }
+  // A pass of a pipeline that is one row of the table: the next, or the last.
+  const PassRow &around = table[std::min<size_t>(row, table.size() - 1)];
+  write(op, name, around.phase, around.reason);
 }
 
 void PassDump::write(mlir::Operation *op, llvm::StringRef name, Phase stage,

@@ -5,6 +5,7 @@
 
 #include "compiler/Driver/Report.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/Format.h"
 
 using namespace ptlc;
 using namespace mlir;
@@ -29,10 +30,13 @@ static bool holds(StringRef sign, double found, double promised) {
   return sign == ">=" ? found >= promised : found > promised;
 }
 
+static Location placeOf(DictionaryAttr promise) {
+  return placeAt(promise.getContext(), promise.getAs<StringAttr>("line").getValue());
+}
+
 /// Starts the error for a promise that doesn't hold.
 static InFlightDiagnostic report(DictionaryAttr promise, const Twine &what, double found) {
-  MLIRContext *context = promise.getContext();
-  return emitError(placeAt(context, promise.getAs<StringAttr>("line").getValue()))
+  return emitError(placeOf(promise))
          << "'assert " << what << " " << promise.getAs<StringAttr>("sign").getValue() << " "
          << bytesText(promise.getAs<FloatAttr>("value").getValueAsDouble())
          << "' does not hold: it is " << bytesText(found);
@@ -71,20 +75,39 @@ static LogicalResult checkTraffic(DictionaryAttr promise, std::vector<Collective
   return failure();
 }
 
+static LogicalResult checkMemory(DictionaryAttr promise, double bytes) {
+  if (isKept(promise, bytes))
+    return success();
+  return report(promise, "memory", bytes) << " per rank at its peak";
+}
+
+/// Stages that wait for each other are refused, so nobody waits.
+static LogicalResult checkBubble(DictionaryAttr promise) {
+  if (isKept(promise, 0))
+    return success();
+  std::string value;
+  llvm::raw_string_ostream(value) << llvm::format(
+      "%g", promise.getAs<FloatAttr>("value").getValueAsDouble());
+  return emitError(placeOf(promise))
+         << "'assert bubble " << promise.getAs<StringAttr>("sign").getValue() << " " << value
+         << "' does not hold: without a pipeline it is 0";
+}
+
 LogicalResult ptlc::checkPromises(ModuleOp module) {
   auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan");
   auto promises = plan ? plan.getAs<ArrayAttr>("promises") : ArrayAttr();
   if (!promises || promises.empty())
     return success();
+  std::vector<Collective> collectives = collectivesOf(module);
+  double bytes = arenaBytesOf(module);
   LogicalResult result = success();
   for (auto promise : promises.getAsRange<DictionaryAttr>()) {
     StringRef what = promise.getAs<StringAttr>("what").getValue();
-    if (what == "traffic" && failed(checkTraffic(promise, collectivesOf(module))))
+    LogicalResult kept = what == "traffic"  ? checkTraffic(promise, collectives)
+                         : what == "memory" ? checkMemory(promise, bytes)
+                                            : checkBubble(promise);
+    if (failed(kept))
       result = failure();
-    if (what != "memory" || isKept(promise, arenaBytesOf(module)))
-      continue;
-    report(promise, "memory", arenaBytesOf(module)) << " per rank at its peak";
-    result = failure();
   }
   return result;
 }
