@@ -4,6 +4,7 @@
 #include "compiler/Import/Directives.h"
 
 #include "compiler/Import/ProgramAttributes.h"
+#include "lang/Sema/Paths.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -128,21 +129,17 @@ void Directives::constrainPart(const sema::Program &of, const sema::Graph &graph
         constrain(graph, value.value, rule, /*held=*/true, found);
   if (path.target != Target::Part)
     return;
-  auto isInside = [&](sema::CallId call) {
-    sema::PartId part = call < graph.calls.size() ? graph.calls[call].part : 0;
-    for (; part != sema::kNone; part = of.parts[part].parent)
-      if (llvm::is_contained(path.parts, part))
-        return true;
-    return false;
-  };
+  SmallVector<bool> inside;
+  for (const sema::Call &call : graph.calls)
+    inside.push_back(sema::isInside(of, call.part, path.parts));
   for (const sema::Node &node : graph.nodes)
-    if (isInside(node.call))
+    if (node.call < inside.size() && inside[node.call])
       constrain(graph, node.results[0], rule, /*held=*/false, found);
 }
 
 /// The first argument and the results of each part, where it is called from outside.
-void Directives::constrainStack(const sema::Program &of, const sema::Graph &graph, size_t rule,
-                                const sema::StackRef &stack, Constraints &found) const {
+void Directives::constrainStack(const sema::Graph &graph, size_t rule, const sema::StackRef &stack,
+                                Constraints &found) const {
   for (const sema::Call &call : graph.calls) {
     bool isEntry = call.parent != sema::kNone && llvm::is_contained(stack.parts, call.part) &&
                    graph.calls[call.parent].part != call.part;
@@ -163,7 +160,7 @@ Constraints Directives::constraintsOf(const sema::Program &of, const sema::Graph
     if (auto path = paths.find(rule); path != paths.end())
       constrainPart(of, graph, rule, *path->second, found);
     else if (auto stack = stacks.find(rule); stack != stacks.end())
-      constrainStack(of, graph, rule, *stack->second, found);
+      constrainStack(graph, rule, *stack->second, found);
     if (entries[rule].strength != "advice")
       continue;
     for (const sema::NamedValue &value : graph.names)

@@ -57,8 +57,8 @@ private:
                  Constraints &found) const;
   void constrainPart(const sema::Program &of, const sema::Graph &graph, size_t rule,
                      const sema::PathRef &path, Constraints &found) const;
-  void constrainStack(const sema::Program &of, const sema::Graph &graph, size_t rule,
-                      const sema::StackRef &stack, Constraints &found) const;
+  void constrainStack(const sema::Graph &graph, size_t rule, const sema::StackRef &stack,
+                      Constraints &found) const;
 
   const sema::Program &program;
   const sema::PlanSpec &plan;

@@ -60,7 +60,8 @@ void Propagation::collect() {
   });
 }
 
-LogicalResult Propagation::seedValue(Value value, const DimRule &rule) {
+LogicalResult Propagation::seedValue(Value value, ArrayRef<DimRule> rules, size_t index) {
+  const DimRule &rule = rules[index];
   ValueSharding &entry = values[value];
   for (auto [dim, name] : llvm::enumerate(ptl::getDims(value))) {
     if (!llvm::is_contained(rule.dims, name.getValue()) || (entry.closed >> dim & 1))
@@ -77,7 +78,7 @@ LogicalResult Propagation::seedValue(Value value, const DimRule &rule) {
       return success(); // the earlier rule has it; which is better is a matter of cost
     }
     entry.sharding.dims[dim] = rule.axes;
-    entry.origins[dim] = {rule.strength, rule.text, nullptr};
+    entry.origins[dim] = {rule.strength, rule.text, index, nullptr};
     entry.closed |= 1u << dim;
   }
   return success();
@@ -135,7 +136,7 @@ LogicalResult Propagation::seed(ArrayRef<DimRule> rules) {
   });
   for (size_t index : order) {
     for (Value value : valuesOf(rules, index))
-      if (failed(seedValue(value, rules[index])))
+      if (failed(seedValue(value, rules, index)))
         return failure();
     if (rules[index].strength != Strength::Dimension)
       followWeights();
@@ -262,7 +263,8 @@ bool Propagation::step(Operation *op, Strength strength) {
         continue;
       for (unsigned factor : factors)
         if (!final[factor].empty()) {
-          Origin origin = {origins[factor].strength, origins[factor].text, op};
+          Origin origin = origins[factor];
+          origin.via = op;
           changed |= append(tensor, dim, axes, origin);
           break;
         }

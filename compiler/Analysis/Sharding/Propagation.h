@@ -29,6 +29,7 @@ enum class Strength : uint8_t { Path, Between, Dimension, Advice, Derived };
 struct Origin {
   Strength strength = Strength::Derived;
   std::string text;               ///< of the rule: "shard batch: dp"
+  size_t rule = 0;                ///< its place in the list, where there is a text
   mlir::Operation *via = nullptr; ///< the operation that brought it here; null: the rule itself
 };
 
@@ -65,7 +66,7 @@ private:
   mlir::LogicalResult seed(llvm::ArrayRef<DimRule> rules);
   llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<DimRule> rules, size_t index);
   void followWeights();
-  mlir::LogicalResult seedValue(mlir::Value value, const DimRule &rule);
+  mlir::LogicalResult seedValue(mlir::Value value, llvm::ArrayRef<DimRule> rules, size_t index);
   void collect();
   bool sweep(llvm::ArrayRef<mlir::Operation *> list, Strength strength);
   bool step(mlir::Operation *op, Strength strength);

@@ -15,6 +15,7 @@
 
 #include "compiler/Support/Location.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace ptlc::comm {
 #define GEN_PASS_DEF_COMBINEALLREDUCES
@@ -33,8 +34,9 @@ static int64_t payloadBytes(spmd::AllReduceOp op) {
   return bytes;
 }
 
-/// Moves `op` behind what makes its operands, and behind the all-reduces that stand there already.
-static void hoist(spmd::AllReduceOp op) {
+/// Moves `op` behind what makes its operands, and behind the all-reduces that stand there already,
+/// of which `placed` knows the last by what makes it.
+static void hoist(spmd::AllReduceOp op, DenseMap<Operation *, Operation *> &placed) {
   Operation *latest = nullptr;
   for (Value input : op.getInputs()) {
     Operation *maker = input.getDefiningOp();
@@ -43,9 +45,9 @@ static void hoist(spmd::AllReduceOp op) {
   }
   if (!latest)
     return;
-  while (latest->getNextNode() != op && isa<spmd::AllReduceOp>(latest->getNextNode()))
-    latest = latest->getNextNode();
-  op->moveAfter(latest);
+  Operation *&last = placed.try_emplace(latest, latest).first->second;
+  op->moveAfter(last);
+  last = op;
 }
 
 namespace {
@@ -56,15 +58,15 @@ public:
     return members.empty() || bytes + payloadBytes(op) <= limit;
   }
   void add(spmd::AllReduceOp op) {
-    members.push_back(op);
+    members.insert(op);
     bytes += payloadBytes(op);
   }
-  bool contains(Operation *op) const { return llvm::is_contained(members, op); }
+  bool contains(spmd::AllReduceOp op) const { return members.contains(op); }
   /// Replaces the members by one collective at the last of them.
   void issue();
 
 private:
-  SmallVector<spmd::AllReduceOp> members;
+  llvm::SetVector<spmd::AllReduceOp> members;
   int64_t bytes = 0;
 };
 
@@ -78,8 +80,9 @@ struct CombineAllReduces : comm::impl::CombineAllReducesBase<CombineAllReduces> 
       if (auto bucket = plan.getAs<IntegerAttr>("bucket"))
         limit = bucket.getInt();
     getOperation()->walk([&](Block *block) {
+      DenseMap<Operation *, Operation *> placed;
       for (auto op : llvm::to_vector(block->getOps<spmd::AllReduceOp>()))
-        hoist(op);
+        hoist(op, placed);
       combine(*block, limit);
     });
   }

@@ -107,7 +107,7 @@ struct PropagateShardings : shard::impl::PropagateShardingsBase<PropagateShardin
     Mesh mesh = shard::readMesh(module);
     SmallVector<DimRule> rules = shard::readRules(mesh, plan);
     for (auto function : module.getOps<func::FuncOp>()) {
-      // What is expanded consists of primitives: one more round is enough.
+      // An expansion may hold composites, so until nothing is expanded.
       for (bool again = true; again;) {
         Propagation propagation(function, mesh);
         if (failed(propagation.run(rules)))
