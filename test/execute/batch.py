@@ -16,7 +16,6 @@ import numpy
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import golden  # noqa: E402
 import program_data  # noqa: E402
-import reference  # noqa: E402
 
 LIMIT = 1e-5
 # h is [batch, out] and depends on the weight, y [batch, out] and n int[batch] are data; `other` is the batch under another name.
@@ -77,9 +76,9 @@ train M {{ data npy(x: "x.npy", y: "y.npy", n: "n.npy"); batch {batch}; steps 1;
 
 def train(work, mesh):
     """Loss, norm and weight after a step."""
-    reference.output("ptlc", "model.ptl", "--mesh", mesh, "-o", "model", cwd=work)
+    golden.call("ptlc", "model.ptl", "--mesh", mesh, "-o", "model", cwd=work)
     (work / "log.jsonl").unlink(missing_ok=True)
-    reference.output("./model", "--save", "saved.safetensors", "--log", "log.jsonl", "--check-replicas", "--quiet", cwd=work)
+    golden.call("./model", "--save", "saved.safetensors", "--log", "log.jsonl", "--check-replicas", "--quiet", cwd=work)
     (line,) = (line for line in map(json.loads, (work / "log.jsonl").read_text().splitlines()) if "grad_norm" in line)
     weight = golden.read_safetensors(work / "saved.safetensors")["w"]
     return numpy.concatenate([[line["loss"], line["grad_norm"]], weight.ravel()])
@@ -89,12 +88,12 @@ def check(name, work, options):
     text = PROGRAM.format(expression=EXPRESSIONS[name], batch=options.batch, local=2 if options.batch % 2 == 0 else 1)
     (work / "model.ptl").write_text(text)
     for stage in ("flat", "train"):
-        reference.output("ptlc", "model.ptl", f"--emit={stage}", "-o", f"{stage}.mlir", cwd=work)
-    reference.output("ptl-run", "--check-gradients", "flat.mlir", "train.mlir", "--directions", 3, cwd=work)
+        golden.call("ptlc", "model.ptl", f"--emit={stage}", "-o", f"{stage}.mlir", cwd=work)
+    golden.call("ptl-run", "--check-gradients", "flat.mlir", "train.mlir", "--directions", 3, cwd=work)
     one = train(work, "dp=1") if options.native else None
     for mesh in options.mesh:
-        reference.output("ptlc", "model.ptl", "--mesh", mesh, "--emit=kernels", "-o", "kernels.mlir", cwd=work)
-        reference.output("ptl-run", "--compare", "--f64", "train.mlir", "kernels.mlir", cwd=work)
+        golden.call("ptlc", "model.ptl", "--mesh", mesh, "--emit=kernels", "-o", "kernels.mlir", cwd=work)
+        golden.call("ptl-run", "--compare", "--f64", "train.mlir", "kernels.mlir", cwd=work)
         if options.native:
             found = train(work, mesh)
             error = (numpy.abs(found - one) / numpy.maximum(numpy.abs(one), 1e-2)).max()

@@ -7,13 +7,12 @@ batches' means (also one weighted by their samples) is another number. A perplex
 # SPDX-License-Identifier: Apache-2.0
 import json
 import pathlib
-import subprocess
 import sys
 
 import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from golden import read_safetensors  # noqa: E402
+from golden import call, read_safetensors  # noqa: E402
 
 PROGRAM = """\
 dim token = 5, embed = 6, classes = 3
@@ -40,13 +39,6 @@ train M {{
 
 plan p on mesh(dp = {dp}) {{ shard batch: dp }}
 """
-
-
-def call(*command, cwd):
-    result = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
-    if result.returncode:
-        sys.exit(f"{command[0]}: status {result.returncode}\n{result.stdout}{result.stderr}")
-    return result.stdout
 
 
 def totals(w, x, t):

@@ -9,6 +9,7 @@ step, gradients of the first, weights after the last. The program itself compare
 import argparse
 import json
 import pathlib
+import shutil
 import struct
 import subprocess
 import sys
@@ -61,9 +62,11 @@ def sizes(kind, run):
 
 
 def call(*command, cwd):
+    """Runs a command that must succeed; returns what it printed."""
     result = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
     if result.returncode:
         sys.exit(f"{command[0]}: status {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
 
 
 def worst_relative(found, expected):
@@ -133,11 +136,12 @@ def main():
     run = json.loads((case / "expected.json").read_text())
     kind = options.case.split("_")[0]
     work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.microbatches}"
-    work.mkdir(parents=True, exist_ok=True)
+    # What an earlier run left must not stand in for what this one should write.
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
     (work / "model.ptl").write_text(program(case, run, options))
     call("ptlc", "model.ptl", "--plan", "golden", *sizes(kind, run), "-o", "model", cwd=work)
     log = work / "log.jsonl"
-    log.unlink(missing_ok=True)
     call("./model", "--init", case / "init.safetensors", "--log", log, "--save", "final.safetensors", "--save-grads", "grads.safetensors",
          "--check-replicas", "--quiet", cwd=work)
     check = Check()

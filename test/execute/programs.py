@@ -60,7 +60,7 @@ class Program:
         return self.source, ["--weights", self.weights, *self.data_options()]
 
     def call(self, *command):
-        return reference.output(*command, cwd=self.work)
+        return golden.call(*command, cwd=self.work)
 
     def read(self, name):
         return golden.read_safetensors(self.work / name)
@@ -92,7 +92,10 @@ class Golden(Program):
 
 def check_traffic(text, mesh):
     """Each collective moved what the compiler predicted."""
-    for counted, predicted, in re.findall(r"(\d+) bytes between ranks, ([\d.]+) predicted", text):
+    counters = re.findall(r"(\d+) bytes between ranks, ([\d.]+) predicted", text)
+    if bool(counters) != (mesh != "dp=1"):
+        sys.exit(f"{mesh}: {len(counters)} collectives counted\n{text}")
+    for counted, predicted in counters:
         if abs(int(counted) - float(predicted)) > 0.5:
             sys.exit(f"{mesh}: a collective moved other bytes than predicted\n{text}")
 
@@ -103,7 +106,8 @@ def train(program, mesh, steps):
         program.call("ptlc", *program.source, "--mesh", mesh, "-o", f"model-{mesh}")
         program.built.add(mesh)
     log = program.work / "log.jsonl"
-    log.unlink(missing_ok=True)
+    for name in (log, "saved.safetensors", "gradients.safetensors"):
+        (program.work / name).unlink(missing_ok=True)
     text = program.call(f"./model-{mesh}", "--init", program.weights, "--steps", steps, "--log", log, "--save",
                         "saved.safetensors", "--save-grads", "gradients.safetensors", "--check-replicas", "--counters", "--quiet")
     check_traffic(text, mesh)
@@ -118,6 +122,8 @@ def check_loss(check, program, options):
     """What is on record is the loss and each metric."""
     runs = {mesh: train(program, mesh, STEPS) for mesh in ("dp=1", options.mesh)}
     expected = {"loss": program.record["loss"]} if "loss" in program.record else {}
+    if not expected | program.record["metrics"] and "unrecorded" not in program.record:
+        sys.exit("neither a loss nor a metric is on record")
     for mesh, lines in runs.items():
         for name, value in (expected | program.record["metrics"]).items():
             check.at_most(f"{mesh}: {name} on record", [abs(lines[0][name] - value) / max(abs(value), LIMIT)], LIMIT)

@@ -8,7 +8,6 @@ The model, its training and the limits are those of golden.py; nothing is compil
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
 
 import numpy
@@ -16,13 +15,6 @@ import numpy
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import golden  # noqa: E402
-
-
-def output(*command, cwd):
-    result = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
-    if result.returncode:
-        sys.exit(f"{command[0]}: status {result.returncode}\n{result.stdout}{result.stderr}")
-    return result.stdout
 
 
 def parse_step(line):
@@ -55,10 +47,10 @@ def main():
     work = options.workdir.resolve() / f"{options.case}-{options.stage}-{options.mesh}-{options.microbatches}"
     work.mkdir(parents=True, exist_ok=True)
     (work / "model.ptl").write_text(golden.program(case, run, options))
-    output("ptlc", "model.ptl", "--plan", "golden", *golden.sizes(kind, run), f"--emit={options.stage}", "-o", "stage.mlir",
-           cwd=work)
-    text = output("ptl-run", "stage.mlir", "--weights", case / "init.safetensors", *data_options(case, kind), "--steps", steps,
-                  "--save-results", "results.safetensors", "--save-grads", "gradients.safetensors", cwd=work)
+    golden.call("ptlc", "model.ptl", "--plan", "golden", *golden.sizes(kind, run), f"--emit={options.stage}", "-o", "stage.mlir",
+                cwd=work)
+    text = golden.call("ptl-run", "stage.mlir", "--weights", case / "init.safetensors", *data_options(case, kind), "--steps", steps,
+                       "--save-results", "results.safetensors", "--save-grads", "gradients.safetensors", cwd=work)
     lines = [parse_step(line) for line in text.splitlines() if line.startswith("step ")]
     if [line["step"] for line in lines] != list(range(steps)):
         sys.exit(f"expected {steps} steps, found {len(lines)}")

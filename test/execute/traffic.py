@@ -9,10 +9,12 @@ entry in the ledger, with the line of the operation that folds the batch.
 import collections
 import json
 import pathlib
-import subprocess
 import sys
 
 import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from golden import call  # noqa: E402
 
 PROGRAM = """\
 dim inputs = 7, hidden = 5, classes = 3
@@ -39,13 +41,6 @@ train M {{
 plan p on mesh(dp = {dp}) {{ shard batch: dp; microbatches {micro}{bucket} }}
 """
 SCALARS = 7 * 5 + 5 + 5 * 3 + 3 + 2
-
-
-def call(*command, cwd):
-    result = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
-    if result.returncode:
-        sys.exit(f"{command[0]}: status {result.returncode}\n{result.stdout}{result.stderr}")
-    return result.stdout
 
 
 def expect(what, found, expected):
