@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace ptlc;
+using namespace ptlc::codegen;
 namespace json = llvm::json;
 
 static constexpr const char *kFolds[] = {"sum", "max", "min"};
@@ -25,7 +26,7 @@ json::Object codegen::layoutOf(Value value, const Places &places) {
                       {"stride", place.layout.stride}};
 }
 
-static const char *elementName(Type tensor) {
+const char *codegen::elementName(Type tensor) {
   switch (kernel::elementOf(tensor)) {
   case kernel::Elem::F32:
     return "f32";

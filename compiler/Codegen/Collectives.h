@@ -9,6 +9,9 @@
 
 namespace ptlc::codegen {
 
+/// The element type's name in runtime/doc/ABI.md.
+const char *elementName(mlir::Type tensor);
+
 /// A layout of runtime/doc/ABI.md: where a value lies in the arena.
 llvm::json::Object layoutOf(mlir::Value value, const Places &places);
 

@@ -191,9 +191,9 @@ json::Array Writer::fields(func::FuncOp function, DictionaryAttr data) const {
     if (argument(function, i, "ptl.role") != "data")
       continue;
     StringRef name = argument(function, i, "ptl.path");
-    kernel::Elem elem = kernel::elementOf(function.getArgumentTypes()[i]);
-    const char *type = elem == kernel::Elem::F32 ? "f32" : elem == kernel::Elem::I1 ? "i1" : "i32";
-    json::Object field{{"name", name.str()}, {"file", files.lookup(name)}, {"type", type}};
+    json::Object field{{"name", name.str()},
+                       {"file", files.lookup(name)},
+                       {"type", elementName(function.getArgumentTypes()[i])}};
     describeType(field, function, i);
     auto limit = function.getArgAttrOfType<IntegerAttr>(i, "ptl.limit");
     field["limit"] = limit ? limit.getInt() : 0;

@@ -24,6 +24,11 @@ int64_t kernel::byteSize(Elem elem) {
   return 0;
 }
 
+bool kernel::sameSet(llvm::ArrayRef<DimId> a, llvm::ArrayRef<DimId> b) {
+  return a.size() == b.size() &&
+         llvm::all_of(a, [&](DimId dim) { return llvm::is_contained(b, dim); });
+}
+
 DimId Graph::dim(llvm::StringRef name, int64_t size) {
   for (DimId i = 0; i < dims.size(); ++i)
     if (dims[i].name == name && dims[i].size == size)

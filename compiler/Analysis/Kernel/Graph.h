@@ -31,6 +31,9 @@ enum class Elem : uint8_t { F32, I32, I1, I64 };
 /// Bytes of one element in memory.
 int64_t byteSize(Elem elem);
 
+/// True if the lists, each without repetitions, hold the same dimensions in any order.
+bool sameSet(llvm::ArrayRef<DimId> a, llvm::ArrayRef<DimId> b);
+
 /// A dimension of the iteration space; two of one name differ if their sizes do.
 struct Dim {
   std::string name;

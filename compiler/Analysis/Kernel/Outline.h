@@ -22,8 +22,8 @@ rt::KernelOp outline(llvm::ArrayRef<mlir::Operation *> ops, rt::KernelKind kind,
 mlir::Value createCopy(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                        mlir::Type type);
 
-/// True if the kernel can add result `number` to what is there: it is a sum over rows, or one
-/// value.
+/// True if the kernel can add result `number` to what is there: every result but a fold other than
+/// a sum, and a scatter that starts from a value.
 bool canAccumulate(rt::KernelOp kernel, unsigned number);
 
 /// The first dimension of `type` that has more than one element, along which pieces of it follow

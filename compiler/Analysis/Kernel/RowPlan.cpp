@@ -81,11 +81,6 @@ static bool intersects(llvm::ArrayRef<DimId> a, llvm::ArrayRef<DimId> b) {
   return llvm::any_of(a, [&](DimId dim) { return llvm::is_contained(b, dim); });
 }
 
-static bool sameSet(llvm::ArrayRef<DimId> a, llvm::ArrayRef<DimId> b) {
-  return a.size() == b.size() &&
-         llvm::all_of(a, [&](DimId dim) { return llvm::is_contained(b, dim); });
-}
-
 std::optional<RowPlan> RowPlan::create(const Graph &graph, std::string &error) {
   RowPlan plan(graph);
   error = plan.plan();

@@ -95,23 +95,24 @@ static void printHeader(gpu::GPUModuleOp module, llvm::raw_ostream &os) {
       os << "// left out: " << entry.getValue() << "\n";
 }
 
+static LogicalResult fail(Operation *op, StringRef why) {
+  return op->emitError("LLVM can't make PTX: ") << why;
+}
+
 /// The PTX of one gpu.module.
-static LogicalResult assemble(gpu::GPUModuleOp kernels, llvm::TargetMachine *machine,
-                              std::string error, SmallVectorImpl<char> &assembly) {
+static LogicalResult assemble(gpu::GPUModuleOp kernels, llvm::TargetMachine &machine,
+                              SmallVectorImpl<char> &assembly) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(kernels, context, "kernels");
   if (!code)
     return failure();
   llvm::raw_svector_ostream stream(assembly);
   llvm::legacy::PassManager passes;
-  if (machine &&
-      machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    error = "the target has no assembly";
-  if (!error.empty())
-    return kernels.emitError("LLVM can't make PTX: ") << error;
-  code->setDataLayout(machine->createDataLayout());
-  code->setTargetTriple(machine->getTargetTriple());
-  optimize(*code, *machine);
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return fail(kernels, "the target has no assembly");
+  code->setDataLayout(machine.createDataLayout());
+  code->setTargetTriple(machine.getTargetTriple());
+  optimize(*code, machine);
   passes.run(*code);
   return success();
 }
@@ -125,9 +126,11 @@ LogicalResult codegen::emitPtx(ModuleOp module, StringRef architecture, std::str
   module->getContext()->appendDialectRegistry(registry);
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(architecture, error);
+  if (!machine)
+    return fail(module, error);
   for (auto kernels : module.getOps<gpu::GPUModuleOp>()) {
     llvm::SmallString<0> assembly;
-    if (failed(assemble(kernels, machine.get(), error, assembly)))
+    if (failed(assemble(kernels, *machine, assembly)))
       return failure();
     llvm::raw_string_ostream os(text);
     printHeader(kernels, os);

@@ -76,11 +76,6 @@ private:
 };
 } // namespace
 
-static bool sameSet(llvm::ArrayRef<DimId> a, llvm::ArrayRef<DimId> b) {
-  return a.size() == b.size() &&
-         llvm::all_of(a, [&](DimId dim) { return llvm::is_contained(b, dim); });
-}
-
 std::string Mapper::check(const Action &action, const Loop &loop) const {
   const Node &node = *action.node;
   if (action.kind == Action::Select)
