@@ -9,7 +9,8 @@
 //   tanh(x) = 2 / (1 + exp(-2x)) - 1  absolute error 2^-23
 //   sin(x)  of x - 2 pi round(x / 2 pi), 2 pi in three parts (Cody and Waite)
 //   x ^ y   = ex2(y lg2 |x|), with the sign of x for odd y; products for small y
-//   x mod y = x - y trunc(x / y)
+//   x mod y = x - y trunc(x / y), of magnitudes; one y more or less where the
+//             quotient was rounded to another whole number
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/Passes.h"
 #include "mlir/IR/Matchers.h"
@@ -62,7 +63,7 @@ private:
   }
   Value reduceAngle(Value x);
   Value power(Value x, Value y);
-  Value remainder(Value x, Value y) { return sub(x, mul(y, call("trunc.ftz.f", divide(x, y)))); }
+  Value remainder(Value x, Value y);
   Value select(Value condition, Value x, Value y) {
     return arith::SelectOp::create(b, condition, x, y);
   }
@@ -104,6 +105,16 @@ Value Formula::power(Value x, Value y) {
   negative = select(isWhole, negative, constant(std::numeric_limits<double>::quiet_NaN()));
   Value result = select(compare(arith::CmpFPredicate::OLT, x, zero), negative, size);
   return select(compare(arith::CmpFPredicate::OEQ, y, zero), constant(1), result);
+}
+
+/// With the sign of x.
+Value Formula::remainder(Value x, Value y) {
+  Value zero = constant(0);
+  Value dividend = call("fabs.ftz.f32", x), divisor = call("fabs.ftz.f32", y);
+  Value rest = sub(dividend, mul(divisor, call("trunc.ftz.f", divide(dividend, divisor))));
+  Value more = select(compare(arith::CmpFPredicate::OGE, rest, divisor), sub(rest, divisor), rest);
+  rest = select(compare(arith::CmpFPredicate::OLT, rest, zero), add(rest, divisor), more);
+  return select(compare(arith::CmpFPredicate::OLT, x, zero), sub(zero, rest), rest);
 }
 
 Value Formula::replace(Operation *op) {

@@ -28,6 +28,19 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Remainders are those of magnitudes; a quotient that rounding takes to the next whole number is corrected.
+  // CHECK-LABEL: gpu.func @remainder
+  // CHECK: %[[R:.*]] = arith.subf
+  // CHECK: arith.cmpf oge, %[[R]], %[[Y:.*]] : f32
+  // CHECK: arith.subf %[[R]], %[[Y]]
+  // CHECK: arith.cmpf olt, %[[R]], %{{.*}} : f32
+  // CHECK: arith.addf %[[R]], %[[Y]]
+  gpu.func @remainder(%x: f32, %y: f32, %p: !llvm.ptr<1>) kernel {
+    %0 = arith.remf %x, %y : f32
+    llvm.store %0, %p : f32, !llvm.ptr<1>
+    gpu.return
+  }
+
   // Squares need no logarithm, and keep the sign right.
   // CHECK-LABEL: gpu.func @square
   // CHECK-NOT: lg2
