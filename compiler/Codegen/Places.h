@@ -25,6 +25,10 @@ struct Place {
   int64_t microStride = 0; ///< bytes
   int64_t chunkStride = 0; ///< bytes
   kernel::MatrixLayout layout;
+  /// True if it begins at a multiple of 16 bytes in every micro-batch and piece, as an arena does.
+  bool isAligned() const {
+    return offset % 16 == 0 && microStride % 16 == 0 && chunkStride % 16 == 0;
+  }
   bool sameMemory(const Place &other) const {
     return offset == other.offset && microStride == other.microStride &&
            chunkStride == other.chunkStride;

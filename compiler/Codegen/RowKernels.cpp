@@ -55,6 +55,8 @@ FailureOr<KernelCall> RowKernels::emit(kernel::Graph graph, std::vector<Place> o
   if (!fits)
     return op->emitError("a buffer does not have the shape of its value"), failure();
   binding.slots = call.buffers.size();
+  for (const Place &place : call.buffers)
+    binding.aligned.push_back(place.isAligned());
   binding.accumulates = std::move(accumulates);
   kernel::collapseDims(graph, binding.arguments, binding.outputs);
   std::string error;

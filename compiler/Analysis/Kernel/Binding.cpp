@@ -19,6 +19,9 @@ std::string Binding::key() const {
   };
   print(arguments, argumentSlots);
   print(outputs, outputSlots);
+  os << "\naligned ";
+  for (bool isAligned : aligned)
+    os << isAligned;
   os << "\nadds ";
   for (bool accumulate : accumulates)
     os << accumulate;

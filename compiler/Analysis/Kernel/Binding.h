@@ -21,6 +21,7 @@ struct Binding {
   std::vector<Strides> arguments, outputs;
   std::vector<unsigned> argumentSlots, outputSlots; ///< index into the kernel's buffers
   unsigned slots = 0;
+  std::vector<bool> aligned; ///< per slot: it begins at a multiple of 16 bytes
   /// Per output: it is added to what lies there if the last scalar (after the graph's) is not 0.
   std::vector<bool> accumulates;
 

@@ -221,7 +221,8 @@ bool RowPlan::isMaterialised(const Node *node) const {
   return isReduction(*node) || scratch_.count(node);
 }
 
-void RowPlan::forEachNeeded(unsigned loop, llvm::function_ref<void(Node *, Access)> f) const {
+void RowPlan::forEachNeeded(unsigned loop, Kept kept,
+                            llvm::function_ref<void(Node *, Access)> f) const {
   llvm::DenseSet<std::pair<Node *, unsigned>> seen;
   llvm::SmallVector<std::pair<Node *, Access>> stack;
   for (const Action &action : loops_[loop].actions) {
@@ -240,7 +241,8 @@ void RowPlan::forEachNeeded(unsigned loop, llvm::function_ref<void(Node *, Acces
     if (!seen.insert({node, access}).second)
       continue;
     f(node, access);
-    if (isReduction(*node) || (scratch_.count(node) && madeIn(node) != loop))
+    if (isReduction(*node) ||
+        (kept == Kept::Loaded && scratch_.count(node) && madeIn(node) != loop))
       continue;
     for (auto [i, operand] : llvm::enumerate(node->operands)) {
       DimList moved = movedDims(*node, i);
@@ -264,7 +266,7 @@ void RowPlan::keepDearValues() {
     int64_t evaluations = 0;
     for (unsigned i = 0; i < loops_.size(); ++i) {
       bool needed = false;
-      forEachNeeded(i, [&](Node *other, Access how) {
+      forEachNeeded(i, Kept::Loaded, [&](Node *other, Access how) {
         if (other != node)
           return;
         needed = true;
@@ -312,7 +314,7 @@ bool RowPlan::mayOverwrite(unsigned argument, unsigned output) const {
     return false;
   bool allowed = true;
   for (unsigned i = 0; i < loops_.size(); ++i)
-    forEachNeeded(i, [&](Node *node, Access access) {
+    forEachNeeded(i, Kept::Computed, [&](Node *node, Access access) {
       if (node->kind != NodeKind::Input || node->argument != argument)
         return;
       if (scatter ? node != result.node->operands[2] : (access != InPlace || i > *store))

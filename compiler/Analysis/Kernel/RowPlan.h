@@ -65,7 +65,8 @@ public:
   std::optional<unsigned> madeIn(const Node *node) const;
   /// All rows must run in order, in one piece.
   bool sequential() const { return sequential_; }
-  /// True if `output` may lie in the memory of argument `argument`, given equal layouts.
+  /// True if `output` may lie in the memory of argument `argument`, given equal layouts: no loop
+  /// reads what an earlier one has overwritten, even where kept values are computed again.
   bool mayOverwrite(unsigned argument, unsigned output) const;
 
 private:
@@ -81,8 +82,11 @@ private:
   std::string visit(Node *node);
   /// At which indices a loop evaluates a value: its own, others of the row, those of another row.
   enum Access : unsigned { InPlace, Moved, OtherRow };
+  /// What lies below a value that an earlier loop has kept counts as well (a back end may compute
+  /// it again), or doesn't.
+  enum class Kept : uint8_t { Computed, Loaded };
   /// Calls `f` for what loop `loop` evaluates.
-  void forEachNeeded(unsigned loop, llvm::function_ref<void(Node *, Access)> f) const;
+  void forEachNeeded(unsigned loop, Kept kept, llvm::function_ref<void(Node *, Access)> f) const;
   bool isMaterialised(const Node *node) const;
 
   const Graph &graph;

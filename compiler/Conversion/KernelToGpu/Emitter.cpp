@@ -234,7 +234,8 @@ gpu::GPUFuncOp kernel::createFunction(gpu::GPUModuleOp module, StringRef name, c
     if (type != pointer)
       continue;
     function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
-    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(16));
+    if (i >= binding.slots || binding.aligned[i])
+      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(16));
     if (i < binding.slots && !llvm::is_contained(binding.outputSlots, i))
       function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(), builder.getUnitAttr());
   }

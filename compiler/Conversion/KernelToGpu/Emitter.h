@@ -103,6 +103,8 @@ private:
                    const Chunk &chunk);
   void storeLanes(mlir::ValueRange values, mlir::Value base, Elem elem, llvm::ArrayRef<DimId> dims,
                   const Strides &strides, const Chunk &chunk);
+  std::optional<DimId> vectorDim(mlir::Value base, Elem elem, llvm::ArrayRef<DimId> dims,
+                                 const Strides &strides, const Indices &at) const;
   mlir::Value scratchIndex(llvm::ArrayRef<DimId> dims, const Indices &at);
   mlir::Value outputBase(unsigned output) { return slots[binding.outputSlots[output]]; }
 

@@ -22,8 +22,8 @@
 
 namespace ptlc::kernel {
 
-/// Emits the functions into `module`. Returns what GPUs can't do yet, or an empty text. Buffers
-/// must begin at multiples of 16 bytes.
+/// Emits the functions into `module`. Returns what GPUs can't do yet, or an empty text. The
+/// workspace must begin at a multiple of 16 bytes.
 std::string emitGpuKernel(mlir::gpu::GPUModuleOp module, llvm::StringRef name, const Graph &graph,
                           const RowPlan &plan, const Binding &binding, mlir::Location loc);
 

@@ -260,7 +260,7 @@ void GpuEmitter::emitAccumulate(const Action &action) {
   int64_t results = graph.volume(left);
   Value &memory = scratchBase[&node];
   if (!memory)
-    memory = sharedMemory(b.getI64Type(), results * (mapping.block / mapping.team));
+    memory = sharedMemory(b.getI64Type(), results * mapping.teamsPerBlock());
   unsigned lanes = overSizes.back() % Mapping::kVector == 0 ? Mapping::kVector : 1;
   Values none;
   forEachChunk(left, 1, false, none, [&](const Chunk &chunk, unsigned) {

@@ -55,6 +55,8 @@ public:
 private:
   std::string check() const;
   std::string check(const Action &action, const Loop &loop) const;
+  std::string checkShared(const Mapping &mapping) const;
+  int64_t mostFolds() const;
   std::string findKept(Mapping &mapping) const;
   void chooseGrid(Mapping &mapping) const;
   unsigned lanesOf(const Loop &loop) const;
@@ -109,6 +111,33 @@ std::string Mapper::check() const {
   return "";
 }
 
+/// Folds of one loop, and of the values that sums over rows end with.
+int64_t Mapper::mostFolds() const {
+  int64_t sums = 0;
+  for (const Loop &loop : plan.loops())
+    sums += llvm::count_if(loop.actions, [](const Action &a) { return a.kind == Action::AddRow; });
+  int64_t folds =
+      llvm::count_if(graph.nodes, [](const auto &node) { return node->kind == NodeKind::Reduce; });
+  return std::max<int64_t>({1, sums, folds});
+}
+
+/// Folds that leave dimensions of the row need a word for each value and team of the block.
+std::string Mapper::checkShared(const Mapping &mapping) const {
+  int64_t bytes = 0;
+  for (const Loop &loop : plan.loops())
+    for (const Action &action : loop.actions)
+      if (action.kind == Action::Accumulate)
+        bytes += graph.volume(plan.scratch(action.node)->dims) * mapping.teamsPerBlock() *
+                 Mapping::kWord;
+  if ((any(Action::Reduce) && mapping.team > Mapping::kWarp) ||
+      (any(Action::AddRow) && mapping.block > Mapping::kWarp))
+    bytes += mapping.exchangeWords() * Mapping::kWord;
+  if (bytes <= Mapping::kSharedBytes)
+    return "";
+  return "a row that needs " + std::to_string(bytes) + " bytes of shared memory (at most " +
+         std::to_string(Mapping::kSharedBytes) + ")";
+}
+
 /// Sums that keep row dimensions must keep the same ones.
 std::string Mapper::findKept(Mapping &mapping) const {
   for (const Loop &loop : plan.loops())
@@ -135,11 +164,14 @@ unsigned Mapper::lanesOf(const Loop &loop) const {
   int64_t size = graph.dims[last].size;
   if (size < Mapping::kVector || (loop.dims.size() > 1 && size % Mapping::kVector != 0))
     return 1;
-  for (auto [argument, strides] : llvm::zip_equal(graph.arguments, binding.arguments))
-    if (isVectorAlong(graph, argument.dims, strides, argument.elem, last))
+  for (auto [argument, strides, slot] :
+       llvm::zip_equal(graph.arguments, binding.arguments, binding.argumentSlots))
+    if (binding.aligned[slot] && isVectorAlong(graph, argument.dims, strides, argument.elem, last))
       return Mapping::kVector;
-  for (auto [output, strides] : llvm::zip_equal(graph.outputs, binding.outputs))
-    if (isVectorAlong(graph, output.dims, strides, output.node->elem, last))
+  for (auto [output, strides, slot] :
+       llvm::zip_equal(graph.outputs, binding.outputs, binding.outputSlots))
+    if (binding.aligned[slot] &&
+        isVectorAlong(graph, output.dims, strides, output.node->elem, last))
       return Mapping::kVector;
   return 1;
 }
@@ -188,7 +220,7 @@ void Mapper::chooseTeam(Mapping &mapping) const {
   mapping.resident = false;
   bool folds = any(Action::Reduce);
   mapping.team =
-      std::min<unsigned>(llvm::PowerOf2Ceil(most), folds ? kFoldThreads : kStreamThreads);
+      std::clamp<unsigned>(llvm::PowerOf2Ceil(most), least, folds ? kFoldThreads : kStreamThreads);
 }
 
 std::string Mapper::run(Mapping &mapping) {
@@ -200,6 +232,9 @@ std::string Mapper::run(Mapping &mapping) {
   chooseTeam(mapping);
   mapping.block = mapping.owned || mapping.team > Mapping::kWarp ? mapping.team
                                                                  : std::max(kBlock, mapping.team);
+  mapping.folds = mostFolds();
+  if (std::string error = checkShared(mapping); !error.empty())
+    return error;
   mapping.rows = graph.volume(graph.iterate);
   mapping.sumsInRegisters = mapping.resident && sumWords(mapping) <= kSumWords;
   if (std::string error = findKept(mapping); !error.empty())
@@ -209,7 +244,7 @@ std::string Mapper::run(Mapping &mapping) {
 }
 
 void Mapper::chooseGrid(Mapping &mapping) const {
-  int64_t perBlock = mapping.block / mapping.team;
+  int64_t perBlock = mapping.teamsPerBlock();
   if (mapping.owned) {
     mapping.grid = kManyBlocks;
     mapping.iterations = mapping.rows;

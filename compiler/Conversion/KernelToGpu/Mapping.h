@@ -18,6 +18,8 @@ namespace ptlc::kernel {
 
 struct Mapping {
   static constexpr unsigned kWarp = 32, kVector = 4;
+  /// Shared memory: bytes of a word, and of a block unless its launch asks for more.
+  static constexpr int64_t kWord = 8, kSharedBytes = 48 * 1024;
 
   unsigned team = 1;      ///< threads of a row, a power of two
   unsigned block = 128;   ///< threads of a block: one team, or several if a team is within a warp
@@ -32,10 +34,16 @@ struct Mapping {
   bool sumsInRegisters = false; ///< sums over rows for each element of a row; else in memory
   std::vector<unsigned> lanes;  ///< by loop of the plan
 
-  int64_t teams() const { return grid * (block / team); }
+  int64_t folds = 1; ///< the most values that a team folds at once
+
+  int64_t teamsPerBlock() const { return block / team; }
+  int64_t teams() const { return grid * teamsPerBlock(); }
+  /// Words through which the warps of a block exchange folds: two buffers in turn.
+  int64_t exchangeWords() const { return 2 * folds * kWarp; }
 };
 
-/// True if four neighbours along `dim` lie together at a multiple of their size.
+/// True if four neighbours along `dim` lie together, at a multiple of their size in a tensor that
+/// begins at one.
 bool isVectorAlong(const Graph &graph, llvm::ArrayRef<DimId> dims, const Strides &strides,
                    Elem elem, DimId dim);
 

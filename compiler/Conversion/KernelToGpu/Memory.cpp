@@ -3,7 +3,8 @@
 //
 // Four neighbours that lie together are one access of 16 bytes. What is loaded is
 // remembered for the whole region, that is for all loops over a resident row:
-// the plan lets no loop read what an earlier one has overwritten.
+// the plan lets no loop read what an earlier one has overwritten, not even to
+// compute a kept value again.
 //===----------------------------------------------------------------------===//
 #include "compiler/Conversion/KernelScalars/Arithmetic.h"
 #include "compiler/Conversion/KernelToGpu/Emitter.h"
@@ -72,9 +73,13 @@ void GpuEmitter::storeVector(ValueRange values, Value base, Elem elem, Value ele
                         Mapping::kVector * byteSize(elem));
 }
 
-/// The dimension along which `at` has lanes, if the tensor's lanes lie together.
-static std::optional<DimId> vectorDim(const Graph &graph, ArrayRef<DimId> dims,
-                                      const Strides &strides, Elem elem, const Indices &at) {
+/// The dimension along which `at` has lanes, if the lanes of the tensor, which begins at `base`,
+/// lie together at a multiple of their size.
+std::optional<DimId> GpuEmitter::vectorDim(Value base, Elem elem, ArrayRef<DimId> dims,
+                                           const Strides &strides, const Indices &at) const {
+  for (auto [slot, aligned] : llvm::zip_equal(slots, binding.aligned))
+    if (slot == base && !aligned)
+      return std::nullopt;
   std::optional<DimId> along;
   for (DimId dim : dims) {
     if (at[dim].lanes != Mapping::kVector)
@@ -90,7 +95,7 @@ static std::optional<DimId> vectorDim(const Graph &graph, ArrayRef<DimId> dims,
 
 GpuEmitter::Values GpuEmitter::loadLanes(Value base, Elem elem, ArrayRef<DimId> dims,
                                          const Strides &strides, const Chunk &chunk) {
-  if (vectorDim(graph, dims, strides, elem, chunk.at))
+  if (vectorDim(base, elem, dims, strides, chunk.at))
     return loadVector(base, elem, baseOffset(dims, strides, chunk.at));
   Values values;
   for (unsigned i = 0; i < chunk.lanes; ++i)
@@ -100,7 +105,7 @@ GpuEmitter::Values GpuEmitter::loadLanes(Value base, Elem elem, ArrayRef<DimId> 
 
 void GpuEmitter::storeLanes(ValueRange values, Value base, Elem elem, ArrayRef<DimId> dims,
                             const Strides &strides, const Chunk &chunk) {
-  if (vectorDim(graph, dims, strides, elem, chunk.at))
+  if (vectorDim(base, elem, dims, strides, chunk.at))
     return storeVector(values, base, elem, baseOffset(dims, strides, chunk.at));
   for (auto [i, value] : llvm::enumerate(values))
     store(value, base, elem, offset(dims, strides, laneOf(chunk, i)));
@@ -109,7 +114,7 @@ void GpuEmitter::storeLanes(ValueRange values, Value base, Elem elem, ArrayRef<D
 Value GpuEmitter::loadArgument(const Node *node, const Indices &at) {
   const Strides &strides = binding.arguments[node->argument];
   Value base = slots[binding.argumentSlots[node->argument]];
-  std::optional<DimId> along = vectorDim(graph, node->dims, strides, node->elem, at);
+  std::optional<DimId> along = vectorDim(base, node->elem, node->dims, strides, at);
   Memo::Key key{node, {}};
   for (DimId dim : node->dims)
     key.second.push_back({at[dim].base.getAsOpaquePointer(), at[dim].lane});

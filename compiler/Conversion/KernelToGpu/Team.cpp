@@ -72,12 +72,9 @@ void GpuEmitter::reduceOverTeam(ArrayRef<const Node *> nodes, Values &values, un
   butterfly(std::min(width, kWarp));
   if (width <= kWarp)
     return;
-  int64_t most = std::max<int64_t>(sums.size(), llvm::count_if(graph.nodes, [](const auto &node) {
-                                     return node->kind == NodeKind::Reduce;
-                                   }));
   if (!reductionMemory)
-    reductionMemory = sharedMemory(b.getI64Type(), 2 * most * kWarp);
-  int64_t buffer = (reductions++ % 2) * most * kWarp;
+    reductionMemory = sharedMemory(b.getI64Type(), mapping.exchangeWords());
+  int64_t buffer = (reductions++ % 2) * mapping.folds * kWarp;
   unsigned warps = width / kWarp;
   Value within = arith::RemUIOp::create(b, thread, integer(b, kWarp));
   Value warp = arith::DivUIOp::create(b, thread, integer(b, kWarp));

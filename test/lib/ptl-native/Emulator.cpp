@@ -22,6 +22,7 @@ using Thread = void (*)(void *const *buffers, const int64_t *scalars, void *work
 
 constexpr unsigned kWarp = 32, kMostThreads = 1024;
 constexpr size_t kStack = 256 * 1024;
+constexpr int64_t kSharedBytes = 48 * 1024;
 
 /// A warp's exchange: two slots in turn, since nobody writes a slot again before all have read it.
 struct Warp {
@@ -59,8 +60,12 @@ public:
   }
   void *shared(int64_t number, int64_t bytes) {
     std::vector<int64_t> &memory = sharedMemory[number];
-    if (memory.empty())
+    if (memory.empty()) {
       memory.assign(bytes / 8, -1);
+      sharedBytes += bytes;
+      if (sharedBytes > kSharedBytes)
+        llvm::report_fatal_error("a block has at most 48 KiB of shared memory");
+    }
     return memory.data();
   }
   void *workspace(int64_t bytes) {
@@ -85,7 +90,8 @@ private:
   ucontext_t scheduler;
   std::vector<Fiber> fibers;
   std::vector<Warp> warps;
-  std::map<int64_t, std::vector<int64_t>> sharedMemory;
+  std::map<int64_t, std::vector<int64_t>> sharedMemory; ///< of the block
+  int64_t sharedBytes = 0;
   std::vector<char> memory;
   char *stacks = nullptr;
   uint64_t arrived = 0, progress = 0;
@@ -109,6 +115,7 @@ void Emulator::runBlock() {
   fibers.assign(threads, {});
   warps.assign((threads + kWarp - 1) / kWarp, {});
   sharedMemory.clear();
+  sharedBytes = 0;
   arrived = 0;
   for (int64_t i = 0; i < threads; ++i) {
     getcontext(&fibers[i].context);
