@@ -9,50 +9,29 @@
 //   reduce_scatter  pending axes are folded and cut a dimension         (K-1) Lout
 //   all_reduce      pending axes are folded                             2 (K-1) ceil(L/K)
 //   permute         the same pieces under other axes of the same sizes  L
-// with L the local elements and K the group's size. Dijkstra's search over
-// (cost, steps) finds the optimum for meshes of up to four axes, also when it
-// uses an axis that neither side names: a hierarchical all-reduce comes out by
-// itself. Plans are memoised by shape, source and target.
+// with L the local elements and K the group's size; a step costs its bytes and a
+// message on the slowest link in its group. Dijkstra's search over (cost, steps)
+// finds the optimum, also when it uses an axis that neither side names: a
+// hierarchical all-reduce comes out by itself. On meshes of more than four axes,
+// where there are tens of thousands of states, the search ends at a number of
+// states and the best of five greedy plans bounds it. Plans are memoised by shape,
+// source and target, steps by shape and source.
 //===----------------------------------------------------------------------===//
 #ifndef PTLC_COMPILER_ANALYSIS_SHARDING_RESHARD_H
 #define PTLC_COMPILER_ANALYSIS_SHARDING_RESHARD_H
 
-#include "compiler/Analysis/Sharding/Mesh.h"
+#include "compiler/Analysis/Sharding/ReshardSteps.h"
 #include <map>
+#include <memory>
 #include <tuple>
-#include <vector>
 
 namespace ptlc::sharding {
-
-enum class StepKind : uint8_t {
-  Slice,
-  Mask,
-  AllGather,
-  AllToAll,
-  ReduceScatter,
-  AllReduce,
-  Permute
-};
-
-/// Returns "all_gather" and the like.
-llvm::StringRef stepName(StepKind kind);
-
-struct Step {
-  StepKind kind = StepKind::Slice;
-  AxisList axes;         ///< of the group; order matters
-  int dim = -1, to = -1; ///< the dimension concerned; all_to_all: the one that becomes cut
-  Sharding source, target;
-  int64_t bytes = 0; ///< received per rank
-  double cost = 0;
-};
-
-using Plan = std::vector<Step>;
 
 class ReshardPlanner {
 public:
   /// `elementBytes` scales bytes and costs.
-  explicit ReshardPlanner(const Mesh &mesh, int64_t elementBytes = 4)
-      : mesh(mesh), elementBytes(elementBytes) {}
+  explicit ReshardPlanner(const Mesh &mesh, int64_t elementBytes = 4);
+  ~ReshardPlanner();
 
   /// Returns the cheapest steps from `source` to `target` of a tensor of global shape `shape`; none
   /// if they are equal. Every pair of legal shardings has a plan.
@@ -64,26 +43,18 @@ public:
   const Mesh &getMesh() const { return mesh; }
 
 private:
+  class Graph; ///< the shardings of one shape that a search has seen, and the steps between them
   using Shape = std::vector<int64_t>;
   using Key = std::tuple<Shape, Sharding, Sharding>;
 
+  Graph &graphOf(llvm::ArrayRef<int64_t> shape, Fold kind);
   Plan search(llvm::ArrayRef<int64_t> shape, const Sharding &source, const Sharding &target);
-  std::vector<Step> successors(llvm::ArrayRef<int64_t> shape, const Sharding &from,
-                               const Sharding &target);
-  void addReductions(llvm::ArrayRef<int64_t> shape, const Sharding &from, std::vector<Step> &out);
-  void addMoves(llvm::ArrayRef<int64_t> shape, const Sharding &from, std::vector<Step> &out);
-  void addPermutes(llvm::ArrayRef<int64_t> shape, const Sharding &from, std::vector<Step> &out);
-  Step make(llvm::ArrayRef<int64_t> shape, StepKind kind, AxisList axes, int dim, int to,
-            const Sharding &source, const Sharding &target);
 
   Mesh mesh;
   int64_t elementBytes;
   std::map<Key, Plan> plans;
+  std::map<std::pair<Shape, Fold>, std::unique_ptr<Graph>> graphs;
 };
-
-/// Whether `target` holds the same pieces as `source` under other axes of the same sizes.
-bool canPermute(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, const Sharding &source,
-                const Sharding &target);
 
 } // namespace ptlc::sharding
 

@@ -1,12 +1,7 @@
-//===- ShardingTest.cpp - Layouts and reshard plans -----------------------===//
+//===- ShardingTest.cpp - Layouts and factors -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-//
-// Expected numbers are worked out by hand in the comments: bytes are those that a
-// rank receives, with 4-byte elements; y is a slow axis (weight 4, latency 256), x
-// a fast one (1, 64).
 //===----------------------------------------------------------------------===//
 #include "compiler/Analysis/Sharding/Factors.h"
-#include "compiler/Analysis/Sharding/Reshard.h"
 #include <gtest/gtest.h>
 
 using namespace ptlc;
@@ -18,23 +13,9 @@ constexpr AxisId kX = 0, kY = 1;
 
 Mesh twoByTwo() {
   llvm::SmallVector<Axis, 4> axes;
-  axes.push_back({"x", 2, 1, 64});
-  axes.push_back({"y", 2, 4, 256});
+  axes.push_back({"x", 2});
+  axes.push_back({"y", 2});
   return Mesh(axes);
-}
-
-Sharding make(std::initializer_list<AxisList> dims, AxisSet partial = 0) {
-  Sharding sharding;
-  sharding.dims.append(dims.begin(), dims.end());
-  sharding.partial = partial;
-  return sharding;
-}
-
-int64_t bytesOf(const Plan &plan) {
-  int64_t bytes = 0;
-  for (const Step &step : plan)
-    bytes += step.bytes;
-  return bytes;
 }
 
 TEST(Layout, NestedCeilLeavesShortShardsInTheMiddle) {
@@ -49,48 +30,6 @@ TEST(Layout, NestedCeilLeavesShortShardsInTheMiddle) {
   EXPECT_EQ(localLength(mesh, 5, {kX, kY}), 2);
   EXPECT_TRUE(isUneven(mesh, 5, {kX}));
   EXPECT_FALSE(isUneven(mesh, 6, {kX}));
-}
-
-TEST(Reshard, EqualShardingsNeedNothing) {
-  ReshardPlanner planner(twoByTwo());
-  Sharding sharding = make({{kX}, {}});
-  EXPECT_TRUE(planner.plan({7, 6}, sharding, sharding).empty());
-}
-
-TEST(Reshard, GathersLevelByLevel) {
-  ReshardPlanner planner(twoByTwo());
-  // 7 over x, y: 2 rows of 6. Gathering y: 1 * 12 elements, 4 rows; then x: 1 * 24.
-  const Plan &plan = planner.plan({7, 6}, make({{kX, kY}, {}}), make({{}, {}}));
-  EXPECT_EQ(bytesOf(plan), (12 + 24) * 4);
-  EXPECT_DOUBLE_EQ(planner.cost({7, 6}, make({{kX, kY}, {}}), make({{}, {}})),
-                   (48 * 4 + 256) + (96 + 64));
-}
-
-TEST(Reshard, ScattersAPendingSumIntoItsTarget) {
-  ReshardPlanner planner(twoByTwo());
-  const Plan &plan = planner.plan({8, 4}, make({{}, {}}, axisBit(kX)), make({{kX}, {}}));
-  ASSERT_EQ(plan.size(), 1u);
-  EXPECT_EQ(plan[0].kind, StepKind::ReduceScatter);
-  EXPECT_EQ(plan[0].bytes, 4 * 4 * 4);
-}
-
-TEST(Reshard, AllReduceOverTheSlowAxisGoesThroughTheFastOne) {
-  ReshardPlanner planner(twoByTwo());
-  // Slicing over x first halves what crosses the slow link; the gather is cheap.
-  const Plan &plan = planner.plan({64, 64}, make({{}, {}}, axisBit(kY)), make({{}, {}}));
-  ASSERT_EQ(plan.size(), 3u);
-  EXPECT_EQ(plan[0].kind, StepKind::Slice);
-  EXPECT_EQ(plan[1].kind, StepKind::AllReduce);
-  EXPECT_EQ(plan[2].kind, StepKind::AllGather);
-}
-
-TEST(Reshard, AllReduceOfOneAxisMovesTwiceTheBufferLessItsShare) {
-  llvm::SmallVector<Axis, 4> axes;
-  axes.push_back({"dp", 4, 1, 64});
-  ReshardPlanner planner{Mesh(axes)};
-  const Plan &plan = planner.plan({16}, make({{}}, axisBit(0)), make({{}}));
-  ASSERT_EQ(plan.size(), 1u);
-  EXPECT_EQ(plan[0].bytes, 2 * 3 * (16 / 4) * 4);
 }
 
 /// embed = (heads, hdim), heads major.
