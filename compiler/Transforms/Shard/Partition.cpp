@@ -3,12 +3,14 @@
 //
 // Runs the partitioner on every function of a module that has a mesh. One planner
 // serves all of them: equal layers ask for equal reshards, which it remembers. For
-// one device only the fields change, where micro-batches are uneven.
+// one device only the fields change, where micro-batches are uneven. The module
+// as it was stays, as an analysis, for the pass that verifies the result.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Shard/Passes.h"
 
 #include "compiler/Transforms/Shard/Attributes.h"
 #include "compiler/Transforms/Shard/Fields.h"
+#include "compiler/Transforms/Shard/GlobalProgram.h"
 #include "compiler/Transforms/Shard/Partitioner.h"
 
 namespace ptlc::shard {
@@ -24,6 +26,8 @@ struct Partition : shard::impl::PartitionBase<Partition> {
   using PartitionBase::PartitionBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    getAnalysis<shard::GlobalProgram>();
+    markAnalysesPreserved<shard::GlobalProgram>();
     sharding::Mesh mesh = shard::readMesh(module);
     if (mesh.size() == 0) {
       for (auto function : module.getOps<func::FuncOp>())

@@ -170,6 +170,25 @@ void Partitioner::setCuts(Operation *from, Operation *to, const ShardingRule &ru
     to->setAttr(attribute, spmd::CutsAttr::get(context, cuts));
 }
 
+/// A constant, or what is repeated, is the same along a dimension however that is cut, so the local
+/// code doesn't show which axes were meant; the verifier reads it from the attribute and drops it.
+void Partitioner::setReadings(Operation *from, Operation *to, const ShardingRule &rule,
+                              const Choice &choice) {
+  auto isFree = [&](unsigned factor) {
+    return !choice.assignment[factor].empty() && !llvm::is_contained(rule.positional, factor) &&
+           llvm::none_of(rule.operands, [&](const ValueFactors &operand) {
+             return llvm::any_of(
+                 operand, [&](const DimFactors &dim) { return llvm::is_contained(dim, factor); });
+           });
+  };
+  if (llvm::none_of(llvm::seq<unsigned>(0, rule.factors.size()), isFree))
+    return;
+  SmallVector<Attribute> shardings;
+  for (const Sharding &sharding : choice.results)
+    shardings.push_back(toAttribute(from->getContext(), mesh, sharding));
+  to->setAttr(kShardings, ArrayAttr::get(from->getContext(), shardings));
+}
+
 /// Remembers why a result is pending: the fold that was cut, or the operand that already was.
 void Partitioner::notePending(Operation *op, const ShardingRule &rule, const Choice &choice) {
   std::string reason;

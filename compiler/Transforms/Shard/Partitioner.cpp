@@ -144,6 +144,7 @@ LogicalResult Partitioner::divide(Operation *op, const ShardingRule &rule) {
   clone->removeAttr(kShardings);
   clone->removeAttr(kOrigins);
   setCuts(op, clone, rule, choice);
+  setReadings(op, clone, rule, choice);
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     clone->getResult(i).setType(localType(result, choice.results[i]));
     produce(result, clone->getResult(i), choice.results[i]);

@@ -66,6 +66,8 @@ private:
                                    llvm::SmallVectorImpl<mlir::Value> &locals);
   void setCuts(mlir::Operation *from, mlir::Operation *to, const ShardingRule &rule,
                const Choice &choice);
+  void setReadings(mlir::Operation *from, mlir::Operation *to, const ShardingRule &rule,
+                   const Choice &choice);
   void notePending(mlir::Operation *op, const ShardingRule &rule, const Choice &choice);
 
   Versions &track(mlir::Value value);

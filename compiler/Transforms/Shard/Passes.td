@@ -44,4 +44,21 @@ def Partition : Pass<"shard-partition", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ptlc::spmd::SpmdDialect"];
 }
 
+def VerifySharding : Pass<"shard-verify-sharding", "::mlir::ModuleOp"> {
+  let summary = "Fails unless a rank's program computes the global one";
+  let description = [{
+    Compares the module with what it was before `shard-partition`, knowing nothing
+    of how it was cut: infers how every local value lies on the mesh, from the
+    declared arguments on. An error names the operation and its line, what was
+    expected and what was found. Attributes `spmd.shardings`, by which the
+    partitioner says which reading of a constant it meant, are dropped.
+
+    Before:  %r = spmd.all_reduce sum %x over @mesh [dp] : ...   // %x isn't pending
+    After:   error: internal error: partitioned program is wrong: 'spmd.all_reduce' over [dp]
+             needs a value that waits for their sum; this one is [-]
+
+    Requires: `shard-partition` right before. Keeps: every value.
+  }];
+}
+
 #endif // PTLC_COMPILER_TRANSFORMS_SHARD_PASSES_TD
