@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Driver/Link.h"
 
+#include "compiler/Driver/Files.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -73,7 +74,12 @@ bool ptlc::linkExecutable(llvm::StringRef object, llvm::StringRef output,
     return false;
   }
   llvm::SmallString<256> temporary;
-  fs::createUniquePath(output + "-%%%%%%.tmp", temporary, /*MakeAbsolute=*/false);
+  // Beside its place, so that it can be renamed.
+  bool renamed = isPlainOutput(output) && !fs::is_symlink_file(output);
+  if (renamed)
+    fs::createUniquePath(output + "-%%%%%%.tmp", temporary, /*MakeAbsolute=*/false);
+  else
+    fs::createTemporaryFile("ptlc", "", temporary);
   std::vector<llvm::StringRef> arguments = {linker, object, library, "-o", temporary.str()};
   if (llvm::sys::findProgramByName("ld.lld") || llvm::sys::findProgramByName("ld.lld-22"))
     if (path::filename(linker).contains("clang"))
@@ -88,6 +94,11 @@ bool ptlc::linkExecutable(llvm::StringRef object, llvm::StringRef output,
     fs::remove(temporary);
     errors << "ptlc: error: linking failed: " << llvm::StringRef(*message).rtrim() << "\n";
     return false;
+  }
+  if (!renamed) {
+    auto linked = llvm::MemoryBuffer::getFile(temporary);
+    fs::remove(temporary);
+    return linked && writeFile(output, (*linked)->getBuffer(), /*executable=*/true, errors);
   }
   if (std::error_code code = fs::rename(temporary, output)) {
     fs::remove(temporary);

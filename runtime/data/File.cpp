@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <glob.h>
 #include <sys/mman.h>
@@ -68,11 +69,28 @@ MappedFile::~MappedFile() {
     ::munmap(const_cast<uint8_t *>(data), size);
 }
 
+/// Whether `path` is or would be a regular file, which a new one may replace.
+static bool isPlainOutput(const std::string &path) {
+  struct stat info{};
+  if (path.starts_with("/dev/") || path.starts_with("/proc/"))
+    return false; // standard output may be a regular file behind a device's name
+  return ::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode);
+}
+
 Expected<OutputFile> OutputFile::create(const std::string &path) {
   OutputFile file;
   file.path = path;
-  file.aside = fmt::format("{}.tmp-{}", path, ::getpid());
-  file.descriptor = ::open(file.aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (!isPlainOutput(path)) {
+    file.descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    // A link stays, and leads to the new file.
+    char *real = ::realpath(path.c_str(), nullptr);
+    if (real)
+      file.path = real;
+    std::free(real);
+    file.aside = fmt::format("{}.tmp-{}", file.path, ::getpid());
+    file.descriptor = ::open(file.aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  }
   if (file.descriptor < 0)
     return failure("can't write '{}': {}", path, errorText(errno));
   return file;
@@ -104,6 +122,10 @@ Status OutputFile::write(const void *data, size_t size) {
 }
 
 Status OutputFile::commit() {
+  if (aside.empty())
+    return ::close(std::exchange(descriptor, -1)) == 0
+               ? Status::ok()
+               : failure("can't write '{}': {}", path, errorText(errno));
   if (::fsync(descriptor) != 0)
     return failure("can't write '{}': {}", path, errorText(errno));
   if (::close(std::exchange(descriptor, -1)) != 0)
@@ -118,6 +140,8 @@ Status checkWritable(const std::string &path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     return failure("can't write '{}': {}", path, errorText(EISDIR));
+  if (!isPlainOutput(path) && ::access(path.c_str(), W_OK) == 0)
+    return Status::ok();
   if (::access(folderOf(path).c_str(), W_OK | X_OK) != 0)
     return failure("can't write '{}': {}", path, errorText(errno));
   return Status::ok();

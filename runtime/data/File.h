@@ -34,7 +34,8 @@ private:
   size_t size = 0;
 };
 
-/// A file that appears at `path` when commit() succeeds, and not at all otherwise.
+/// A file that appears at `path` when commit() succeeds, and not at all otherwise. A device or a
+/// pipe is written to as it is.
 class OutputFile {
 public:
   static Expected<OutputFile> create(const std::string &path);

@@ -5,8 +5,11 @@
 // limit in the message.
 //===----------------------------------------------------------------------===//
 #include "runtime/data/DataSource.h"
+#include "runtime/data/File.h"
 #include "runtime/data/Npy.h"
 #include "test/unit/runtime/TestFiles.h"
+#include <filesystem>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <set>
 
@@ -150,6 +153,21 @@ TEST_F(Data, TextIsItsBytes) {
   ASSERT_TRUE(source.isOk()) << source.message();
   EXPECT_EQ((*source)->samples(), 2);
   EXPECT_EQ(sample<int32_t>(**source, 1, 1, 3), (std::vector<int32_t>{'o', 255, '!'}));
+}
+
+// A device or a descriptor stays what it is; a link stays, and what it leads to is replaced.
+TEST_F(Data, OutputsThatAreNoPlainFiles) {
+  ASSERT_TRUE(writeFile("/dev/null", "x").isOk());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_THAT(writeFile("/dev/full", "x").message(), HasSubstr("can't write '/dev/full'"));
+  EXPECT_TRUE(checkWritable("/dev/null").isOk());
+  ASSERT_TRUE(writeFile(path("far"), "old").isOk());
+  std::filesystem::create_symlink("far", path("link"));
+  ASSERT_TRUE(writeFile(path("link"), "new").isOk());
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(std::filesystem::file_size(path("far")), 3u);
+  std::ifstream text(path("far"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(text), {}), "new");
 }
 
 TEST_F(Data, BrokenTokenFiles) {
