@@ -116,6 +116,8 @@ static void addCompileOptions(CLI::App &app, CompileOptions &options, Texts &tex
                "Only print each collective with its reason; --explain=NAME: why a weight, field or "
                "named value is cut as it is");
   app.add_flag("--json", options.json, "Print the report as JSON");
+  app.add_option("--memory-svg", options.memorySvg,
+                 "Draw a rank's memory over the operations of a step into this file");
   app.add_option("--target", options.target, "cpu or cuda (row kernels only, with --emit=ptx)")
       ->capture_default_str();
   app.add_option("--target-arch", options.targetArch,

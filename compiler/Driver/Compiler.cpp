@@ -11,6 +11,7 @@
 #include "compiler/Driver/Files.h"
 #include "compiler/Driver/Frontend.h"
 #include "compiler/Driver/Link.h"
+#include "compiler/Driver/MemoryReport.h"
 #include "compiler/Driver/Messages.h"
 #include "compiler/Driver/PassDump.h"
 #include "compiler/Driver/Promises.h"
@@ -189,6 +190,13 @@ int Compilation::emit() {
     printReport(*module, options.json, llvm::outs());
   // After what shows why one is broken, before any output.
   if (!keepsPromises())
+    return kFailure;
+  if (!options.memorySvg.empty() && lastPhase() < Phase::Memory) {
+    llvm::errs() << "ptlc: error: '--memory-svg' needs a stage from 'memory' on\n";
+    return kFailure;
+  }
+  if (!options.memorySvg.empty() &&
+      !writeFile(options.memorySvg, memorySvg(*module), false, llvm::errs()))
     return kFailure;
   if (!options.explain.empty())
     return status;

@@ -21,6 +21,7 @@ struct CompileOptions {
   bool report = false;                  ///< print the report on standard output
   std::string explain;                  ///< "*": collectives; else a weight or value
   bool json = false;                    ///< the report as JSON
+  std::string memorySvg;                ///< file for a picture of memory over the step
   bool verifyDiagnostics = false;       ///< compare messages with the file's comments
   bool timing = false;                  ///< print how long each stage took
   unsigned optimization = 3;            ///< -O

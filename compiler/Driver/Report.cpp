@@ -8,6 +8,7 @@
 #include "compiler/Driver/Report.h"
 
 #include "compiler/Codegen/Target.h"
+#include "compiler/Driver/MemoryReport.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/Rt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -194,6 +195,8 @@ static void printText(const json::Object &program, int64_t flops, llvm::raw_ostr
                         bytesText(integer(*arena, "micro") + integer(*arena, "scratch")));
     os << llvm::formatv("  arena, peak    {0,12}\n", bytesText(integer(*arena, "bytes")));
   }
+  if (const json::Object *peak = program.getObject("peak"))
+    printMemoryPeak(*peak, os);
   os << llvm::formatv("FLOPs per step   {0:e2} per rank\n", static_cast<double>(flops));
   printCollectives(program, os);
 }
@@ -208,6 +211,7 @@ void ptlc::printReport(ModuleOp module, bool asJson, llvm::raw_ostream &os) {
     return;
   }
   program["flops"] = flops;
+  program["peak"] = memoryPeak(module);
   if (asJson)
     os << llvm::formatv("{0:2}\n", json::Value(std::move(program)));
   else

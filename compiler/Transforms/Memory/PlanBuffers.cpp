@@ -42,7 +42,8 @@ public:
 private:
   /// The storages of each block that are placed by lifetime.
   using BlockIds = llvm::MapVector<Block *, SmallVector<unsigned>>;
-  int64_t placeBlock(Block *block, const BlockIds &blocks, StorageMap &map);
+  Packing placeBlock(Block *block, const BlockIds &blocks, StorageMap &map);
+  void addMicro(const Packing &packing);
   void shift(Block *block, int64_t bytes, const BlockIds &blocks, StorageMap &map);
   LogicalResult planFunction(func::FuncOp function, bool isStep);
   void placeBuckets(func::FuncOp function, StorageMap &map);
@@ -55,7 +56,7 @@ private:
   ModuleOp module;
   Layouts layouts;
   llvm::StringMap<int64_t> weightOffsets; ///< by path
-  int64_t persistent = 0, micro = 0;
+  int64_t persistent = 0, micro = 0, least = 0;
   Totals totals;
 };
 } // namespace
@@ -156,22 +157,28 @@ void Planner::placeArguments(func::FuncOp function, StorageMap &map, bool isStep
   }
 }
 
+/// The micro part holds one block's values at a time.
+void Planner::addMicro(const Packing &packing) {
+  micro = std::max(micro, packing.end);
+  least = std::max(least, packing.least);
+}
+
 /// Places what lives in a block by lifetime; the inside of a loop over pieces lives as long as the
-/// loop runs. Returns the end.
-int64_t Planner::placeBlock(Block *block, const BlockIds &blocks, StorageMap &map) {
+/// loop runs.
+Packing Planner::placeBlock(Block *block, const BlockIds &blocks, StorageMap &map) {
   auto loops = block->getOps<rt::ChunksOp>();
   for (rt::ChunksOp loop : loops) {
-    int64_t end = placeBlock(&loop.getBody().front(), blocks, map);
+    Packing inside = placeBlock(&loop.getBody().front(), blocks, map);
     if (std::optional<unsigned> body = map.bodyOf(loop))
-      map[*body].bytes = end;
+      map[*body].bytes = inside.end;
     else
-      micro = std::max(micro, end);
+      addMicro(inside);
   }
-  int64_t end = placeByLifetime(map, blocks.lookup(block));
+  Packing packing = placeByLifetime(map, blocks.lookup(block));
   for (rt::ChunksOp loop : loops)
     if (std::optional<unsigned> body = map.bodyOf(loop))
       shift(&loop.getBody().front(), *map[*body].offset, blocks, map);
-  return end;
+  return packing;
 }
 
 void Planner::shift(Block *block, int64_t bytes, const BlockIds &blocks, StorageMap &map) {
@@ -199,10 +206,9 @@ LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
     else
       blocks[storage.block].push_back(id);
   }
-  // The micro part holds one block's values at a time: the function's or a loop body's.
-  micro = std::max(micro, placeBlock(&function.getBody().front(), blocks, map));
+  addMicro(placeBlock(&function.getBody().front(), blocks, map));
   for (ptl::AccumulateOp loop : function.getBody().getOps<ptl::AccumulateOp>())
-    micro = std::max(micro, placeBlock(&loop.getBody().front(), blocks, map));
+    addMicro(placeBlock(&loop.getBody().front(), blocks, map));
   annotate(function, map);
   return success();
 }
@@ -250,7 +256,7 @@ LogicalResult Planner::run() {
   };
   module->setAttr("rt.memory",
                   builder.getDictionaryAttr(
-                      {entry("persistent", persistent), entry("micro", micro), entry("scratch", 0),
+                      {entry("persistent", persistent), entry("micro", micro), entry("least", least), entry("scratch", 0),
                        entry("weights", totals.weights), entry("gradients", totals.gradients),
                        entry("states", totals.states), entry("data", totals.data),
                        entry("total", persistent + micro)}));

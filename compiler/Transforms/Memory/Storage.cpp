@@ -214,30 +214,12 @@ void StorageMap::reuseOperands(rt::KernelOp kernel, unsigned position) {
   }
 }
 
-int64_t memory::placeByLifetime(StorageMap &map, ArrayRef<unsigned> ids) {
-  SmallVector<unsigned> order(ids);
-  llvm::sort(order, [&](unsigned a, unsigned b) {
-    return std::tuple(-map[a].bytes, map[a].first, a) < std::tuple(-map[b].bytes, map[b].first, b);
-  });
-  SmallVector<unsigned> placed;
-  int64_t end = 0;
-  for (unsigned id : order) {
-    Storage &storage = map[id];
-    int64_t offset = 0;
-    // `placed` is sorted by offset: the first gap that is large enough is the lowest.
-    for (unsigned other : placed) {
-      const Storage &taken = map[other];
-      if (taken.first > storage.last || storage.first > taken.last)
-        continue;
-      if (*taken.offset - offset >= storage.bytes)
-        break;
-      offset = std::max(offset, *taken.offset + taken.bytes);
-    }
-    storage.offset = offset;
-    end = std::max(end, offset + storage.bytes);
-    auto behind = llvm::upper_bound(
-        placed, offset, [&](int64_t at, unsigned other) { return at < *map[other].offset; });
-    placed.insert(behind, id);
-  }
-  return end;
+Packing memory::placeByLifetime(StorageMap &map, ArrayRef<unsigned> ids) {
+  SmallVector<PackItem> items;
+  for (unsigned id : ids)
+    items.push_back({map[id].bytes, map[id].first, map[id].last});
+  Packing packing = packItems(items);
+  for (auto [id, offset] : llvm::zip_equal(ids, packing.offsets))
+    map[id].offset = offset;
+  return packing;
 }

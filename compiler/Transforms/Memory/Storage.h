@@ -11,6 +11,7 @@
 #define PTLC_COMPILER_TRANSFORMS_MEMORY_STORAGE_H
 
 #include "compiler/Transforms/Memory/Layouts.h"
+#include "compiler/Transforms/Memory/Packing.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace ptlc::memory {
@@ -69,9 +70,8 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> bodies;
 };
 
-/// Lays storages of one block out by lifetime, largest first, each in the lowest gap. Returns the
-/// end.
-int64_t placeByLifetime(StorageMap &map, llvm::ArrayRef<unsigned> ids);
+/// Lays storages of one block out by lifetime.
+Packing placeByLifetime(StorageMap &map, llvm::ArrayRef<unsigned> ids);
 
 } // namespace ptlc::memory
 
