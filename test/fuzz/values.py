@@ -24,9 +24,10 @@ class Program:
         self.dims = []  # (name, text of the size), in order
         self.weights, self.statements, self.values, self.used, self.ints = [], [], {}, set(), {}
         self.batch = self.random.choice((1, 2, 3, 4, 6, 7))
+        self.prefix = ""  # of names: those of two functions differ
 
     def fresh(self, stem):
-        return f"{stem}{len(self.statements) + len(self.weights) + len(self.dims)}"
+        return f"{self.prefix}{stem}{len(self.statements) + len(self.weights) + len(self.dims)}"
 
     def some_dims(self, low, high, without=()):
         names = [name for name in self.sizes if name not in without]
@@ -156,6 +157,8 @@ def add_resize(p):
 
 
 def add_lookup(p):
+    if not p.ints:
+        return
     field = p.random.choice(list(p.ints))
     of, dims = p.ints[field]
     extra = p.some_dims(1, 1, [*dims, of])
@@ -165,6 +168,8 @@ def add_lookup(p):
 
 def add_loss(p):
     """A loss per target, kept as a value."""
+    if not p.ints:
+        return
     field = p.random.choice(list(p.ints))
     of, dims = p.ints[field]
     x = p.pick(1, lambda d: sorted(d) == sorted([*dims, of]))
@@ -189,6 +194,8 @@ def add_attention(p):
 def add_index(p):
     """Operations on indices: one_hot, iota, argmax, top_k."""
     kind = p.random.choice(("one_hot", "iota", "argmax", "top_k"))
+    if kind == "one_hot" and not p.ints:
+        return None
     if kind == "one_hot":
         of, dims = p.ints["label"]
         return p.let(f"one_hot(label, {of}) * {p.weight([of])}", [*dims, of])
