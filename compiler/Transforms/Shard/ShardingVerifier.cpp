@@ -44,6 +44,7 @@ LogicalResult ShardingVerifier::run(func::FuncOp globalFunction, func::FuncOp lo
   local = localFunction;
   parts.clear();
   shares.clear();
+  kept.clear();
   if (global.isExternal() && local.isExternal())
     return success();
   if (failed(arguments()))
@@ -51,12 +52,26 @@ LogicalResult ShardingVerifier::run(func::FuncOp globalFunction, func::FuncOp lo
   return block(global.getBody().front(), local.getBody().front());
 }
 
-/// The attributes without `own`, which partitioning adds.
-static NamedAttrList without(DictionaryAttr attributes, ArrayRef<StringRef> own) {
-  NamedAttrList list(attributes);
-  for (StringRef name : own)
-    list.erase(name);
-  return list;
+/// Whether two dictionaries are equal but for the entries `own`, which partitioning adds or drops.
+static bool areEqual(DictionaryAttr a, DictionaryAttr b, ArrayRef<StringRef> own) {
+  auto entries = [&](DictionaryAttr dictionary) {
+    return llvm::make_filter_range(
+        dictionary ? dictionary.getValue() : ArrayRef<NamedAttribute>(),
+        [&](NamedAttribute entry) { return !llvm::is_contained(own, entry.getName().getValue()); });
+  };
+  return llvm::equal(entries(a), entries(b));
+}
+
+static StringRef textOf(DictionaryAttr attributes, StringRef name) {
+  auto text = attributes ? attributes.getAs<StringAttr>(name) : StringAttr();
+  return text ? text.getValue() : StringRef();
+}
+
+/// What stays from step to step: the role and path of a weight or state; else nothing.
+static std::string keptName(DictionaryAttr attributes) {
+  StringRef role = textOf(attributes, "ptl.role");
+  bool kept = role == "weight" || role == "state";
+  return kept ? (role + " " + textOf(attributes, "ptl.path")).str() : "";
 }
 
 /// Returns the type of a rank's share of `value`, an argument of `pieces` micro-batches.
@@ -76,8 +91,8 @@ LogicalResult ShardingVerifier::arguments() {
     return wrong(local) << "'" << local.getName() << "' should have " << global.getNumArguments()
                         << " arguments and " << global.getNumResults() << " results";
   for (auto [i, argument] : llvm::enumerate(global.getArguments())) {
-    if (without(global.getArgAttrDict(i), {}) !=
-        without(local.getArgAttrDict(i), {kPieces, kGlobalType}))
+    DictionaryAttr attributes = global.getArgAttrDict(i);
+    if (!areEqual(attributes, local.getArgAttrDict(i), {kPieces, kGlobalType}))
       return wrong(local) << "'" << local.getName() << "' declares argument " << i
                           << " otherwise than the global program";
     Part part{argument, readSharding(global.getArgAttr(i, kSharding), argument), {}};
@@ -91,6 +106,7 @@ LogicalResult ShardingVerifier::arguments() {
                           << type << ", a part of " << argument.getType() << " under "
                           << toString(mesh, part.sharding) << "; found " << found;
     parts[local.getArgument(i)] = part;
+    kept[keptName(attributes)] = i;
   }
   return success();
 }
@@ -153,13 +169,16 @@ LogicalResult ShardingVerifier::match(Operation *op, Operation *expected) {
 
 /// Cuts are checked with the sharding rule.
 LogicalResult ShardingVerifier::sameAttributes(Operation *op, Operation *expected) {
-  NamedAttrList want = without(expected->getAttrDictionary(), {kShardings, kOrigins, cutsName(op)});
-  NamedAttrList have = without(op->getAttrDictionary(), {kShardings, kOrigins, cutsName(op)});
-  if (want.getDictionary(op->getContext()) == have.getDictionary(op->getContext()))
+  // Most operations differ in nothing, which is seen without making dictionaries.
+  if (op->getName().compareOpProperties(op->getPropertiesStorage(),
+                                        expected->getPropertiesStorage()) &&
+      areEqual(expected->getDiscardableAttrDictionary(), op->getDiscardableAttrDictionary(),
+               {kShardings, kOrigins}))
     return success();
-  InFlightDiagnostic error = wrong(op) << "should have the attributes "
-                                       << want.getDictionary(op->getContext()) << ", has "
-                                       << have.getDictionary(op->getContext());
+  DictionaryAttr want = expected->getAttrDictionary(), have = op->getAttrDictionary();
+  if (areEqual(want, have, {kShardings, kOrigins, cutsName(op)}))
+    return success();
+  InFlightDiagnostic error = wrong(op) << "should have the attributes " << want << ", has " << have;
   error.attachNote(expected->getLoc()) << "as in the global program";
   return error;
 }
@@ -223,21 +242,14 @@ LogicalResult ShardingVerifier::results(func::ReturnOp op) {
 LogicalResult ShardingVerifier::declaredResult(func::ReturnOp op, unsigned index) {
   const Part &part = parts.find(op.getOperand(index))->second;
   DictionaryAttr attributes = local.getResultAttrDict(index);
-  auto text = [](DictionaryAttr dictionary, StringRef name) {
-    auto found = dictionary ? dictionary.getAs<StringAttr>(name) : StringAttr();
-    return found ? found.getValue() : StringRef();
-  };
-  if (without(global.getResultAttrDict(index), {}) != without(attributes, {kSharding, kGlobalType}))
+  if (!areEqual(global.getResultAttrDict(index), attributes, {kSharding, kGlobalType}))
     return wrong(op) << "declares result " << index << " otherwise than the global program";
   Sharding declared =
       readSharding(attributes ? attributes.get(kSharding) : Attribute(), part.global);
-  StringRef role = text(attributes, "ptl.role");
-  Sharding expected = role == "logits" ? declared : Sharding(declared.dims.size());
-  if (role == "weight" || role == "state")
-    for (auto [i, argument] : llvm::enumerate(global.getArguments()))
-      if (DictionaryAttr own = global.getArgAttrDict(i);
-          text(own, "ptl.role") == role && text(own, "ptl.path") == text(attributes, "ptl.path"))
-        expected = parts.find(local.getArgument(i))->second.sharding;
+  bool free = textOf(attributes, "ptl.role") == "logits";
+  Sharding expected = free ? declared : Sharding(declared.dims.size());
+  if (auto found = kept.find(keptName(attributes)); found != kept.end() && !found->first().empty())
+    expected = parts.find(local.getArgument(found->second))->second.sharding;
   if (part.sharding == declared && declared == expected && !declared.partial && part.pieces == 1)
     return success();
   return wrong(op) << "should give " << toString(mesh, expected) << " as result " << index

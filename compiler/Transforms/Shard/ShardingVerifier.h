@@ -21,6 +21,7 @@
 #include "dialects/Spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace ptlc::shard {
 
@@ -91,6 +92,7 @@ private:
   mlir::func::FuncOp global, local;
   llvm::DenseMap<mlir::Value, Part> parts;
   llvm::DenseMap<mlir::Value, NormShare> shares;
+  llvm::StringMap<unsigned> kept; ///< arguments that come back as results, by role and path
 };
 
 /// "[dp, tp]".
