@@ -27,6 +27,12 @@ static Type without(const Type &type, Name dim) {
   return rest;
 }
 
+/// A cut that was made for other types must not lead out of the tensor.
+static llvm::Error tooLong(const Window &window, int64_t size) {
+  return makeError("the cut of '" + window.dim + "' has " + llvm::Twine(window.valid) +
+                   " elements, the tensor " + llvm::Twine(size));
+}
+
 static llvm::Error outOfRange(Name dim, double id, int64_t size) {
   return makeError("index " + llvm::Twine(static_cast<int64_t>(id)) + " is outside '" + dim +
                    "' of size " + llvm::Twine(size));
@@ -38,6 +44,8 @@ llvm::Expected<Tensor> gather(const Tensor &table, Name dim, const Tensor &ids, 
   if (place < 0)
     return makeError("the table " + table.type().str() + " has no '" + dim + "'");
   Window window = windowOf(dim, table.type().sizes[place], windows);
+  if (window.valid > table.type().sizes[place])
+    return tooLong(window, table.type().sizes[place]);
   int64_t stride = table.type().strides()[place];
   // A name of the ids may be that of the table's dimension itself: it then means the ids'.
   Sizes tableStrides = table.type().stridesAlong(type.names);
@@ -77,6 +85,8 @@ llvm::Expected<Tensor> scatterAdd(const Tensor &ids, const Tensor &updates, Name
   if (place < 0)
     return makeError("the result " + type.str() + " has no '" + dim + "'");
   Window window = windowOf(dim, type.sizes[place], windows);
+  if (window.valid > type.sizes[place])
+    return tooLong(window, type.sizes[place]);
   Tensor result = init ? *init : Tensor(type);
   const Type &source = updates.type();
   Sizes resultStrides = type.stridesAlong(source.names);

@@ -177,6 +177,19 @@ TEST(Math, JunkIsContagious) {
   EXPECT_EQ(both[0], 0);
 }
 
+TEST(Math, LookUpsStayInTheTable) {
+  // A cut that was made for longer shards than the table's 3 rows.
+  Type table{Element::F64, {"embed", "rows"}, {2, 3}}, ids{Element::I32, {"seq"}, {4}};
+  Type rows{Element::F64, {"seq", "embed"}, {4, 2}};
+  Windows windows = {{"rows", 0, 4, 7}};
+  auto found = gather(Tensor(table), "rows", Tensor(ids, 3), rows, windows);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(llvm::toString(found.takeError()), "the cut of 'rows' has 4 elements, the tensor 3");
+  auto sum = scatterAdd(Tensor(ids, 3), Tensor(rows), "rows", std::nullopt, table, windows);
+  EXPECT_FALSE(sum);
+  llvm::consumeError(sum.takeError());
+}
+
 TEST(Files, SafetensorsRoundTrip) {
   std::string path = testing::TempDir() + "/ptl-run-round-trip.safetensors";
   TensorMap map;
