@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/lib/ptl-mutate/Trial.h"
 
+#include "compiler/Support/Location.h"
 #include "compiler/Transforms/Shard/Attributes.h"
 #include "compiler/Transforms/Shard/Passes.h"
 #include "compiler/Transforms/Shard/ShardingVerifier.h"
@@ -30,7 +31,7 @@ public:
   Listener(MLIRContext *context, std::string &problem)
       : handler(context, [&problem](Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() == DiagnosticSeverity::Error && problem.empty())
-            problem = diagnostic.str();
+            problem = lineOf(diagnostic.getLocation()) + ": " + diagnostic.str();
           return success();
         }) {
     problem.clear();
