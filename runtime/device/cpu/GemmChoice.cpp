@@ -21,9 +21,13 @@ const char *nameOf(GemmBackend backend) { return backend == GemmBackend::Own ? "
 /// Below this many multiply-adds a call of the library costs more than it gains.
 static constexpr double kSmallProduct = 1e6;
 
-GemmBackend chooseByRule(Isa, const Product &p, bool haveLibrary) {
+GemmBackend chooseByRule(Isa isa, const Product &p, bool haveLibrary) {
   double size = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   if (!haveLibrary || size < kSmallProduct)
+    return GemmBackend::Own;
+  // With AVX2 ours is the faster one, the more so since what the library computes must be
+  // cut into pieces of a fixed size (see GemmPlans).
+  if (isa == Isa::Avx2)
     return GemmBackend::Own;
   // The library reads B in place; rows that are a multiple of a page apart fall into
   // one set of the cache and cost it half of its speed.

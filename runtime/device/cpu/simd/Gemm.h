@@ -9,7 +9,8 @@
 // each panel is used for one block of A only, it isn't. A is packed only where its
 // tiles would touch a new page at each k (transposed A).
 //
-// The next panel of B is fetched into the second-level cache a few lines per tile.
+// The next panel of B and the next block of A are fetched into the second-level cache a
+// few lines per tile.
 //===----------------------------------------------------------------------===//
 #ifndef PTLRT_DEVICE_CPU_SIMD_GEMM_H
 #define PTLRT_DEVICE_CPU_SIMD_GEMM_H
@@ -26,7 +27,7 @@ constexpr int64_t kDepth = 256; ///< k of a block: a panel of B is 32 KiB
 constexpr int64_t kRowBlock = 504;
 #else
 constexpr int64_t kDepth = 384; ///< k of a block: a panel of B is 24 KiB
-constexpr int64_t kRowBlock = 192;
+constexpr int64_t kRowBlock = 264;
 #endif
 constexpr int64_t kLine = 16; ///< floats of a cache line
 
@@ -41,8 +42,8 @@ static void packPanel(bool trans, const float *b, int64_t ldb, int64_t depth, in
     Mask m0 = firstLanes(cols), m1 = firstLanes(cols - kLanes);
     bool full = cols >= kTileCols;
     for (int64_t k = 0; k < depth; ++k, b += ldb, d += kTileCols) {
-      __builtin_prefetch(b + 8 * ldb);
-      __builtin_prefetch(b + 8 * ldb + kTileCols - 1);
+      __builtin_prefetch(b + 24 * ldb);
+      __builtin_prefetch(b + 24 * ldb + kTileCols - 1);
       store(d, full ? load(b) : loadMasked(b, m0));
       store(d + kLanes, full ? load(b + kLanes) : loadMasked(b + kLanes, m1));
     }
@@ -52,43 +53,71 @@ static void packPanel(bool trans, const float *b, int64_t ldb, int64_t depth, in
     int64_t rows = minOf(kLanes, cols - half), k = 0;
     const float *s = b + half * ldb;
     if (rows == kLanes)
-      for (; k + kLanes <= depth; k += kLanes)
+      for (; k + kLanes <= depth; k += kLanes) {
+        if (half == 0)
+          for (int64_t i = 0; i < kLanes; ++i)
+            __builtin_prefetch(d + (k + 4 * kLanes + i) * kTileCols, 1);
         transposeBlock(s + k, ldb, d + k * kTileCols + half, kTileCols);
+      }
     for (; k < depth; k += kLanes)
       transposeEdge(s + k, ldb, rows, depth - k, d + k * kTileCols + half, kTileCols);
   }
 }
 
 /// Packs rows of transposed A for tiles of the heights of `rows`: each tile is
-/// contiguous, d[k * height + i]. Writes whole vectors, the excess is overwritten
-/// by what follows.
+/// contiguous, d[k * height + i]. Several tiles advance together, so that cache lines
+/// of A are read once. Vectors are written whole: the excess is overwritten by the next
+/// k, since all tiles but the last are at least half a vector high.
 static void packTransposedA(const float *a, int64_t lda, int64_t depth, const TileRows &rows,
                             float *d) {
-  for (int64_t t = 0, i = 0; t < rows.tiles; ++t) {
-    int64_t height = rows.height(t);
-    Mask valid = firstLanes(height);
-    const float *s = a + i;
-    for (int64_t k = 0; k < depth; ++k, s += lda, d += height) {
-      __builtin_prefetch(s + 8 * lda);
-      store(d, loadMasked(s, valid));
+  constexpr int64_t kTogether = 8, kAhead = 16;
+  for (int64_t first = 0; first < rows.tiles; first += kTogether) {
+    int64_t count = minOf(kTogether, rows.tiles - first), width = 0;
+    int64_t columns[kTogether], heights[kTogether];
+    float *tiles[kTogether];
+    Mask valid[2] = {firstLanes(rows.base), firstLanes(rows.base + 1)};
+    for (int64_t t = 0; t < count; ++t) {
+      columns[t] = width;
+      heights[t] = rows.height(first + t);
+      tiles[t] = d;
+      width += heights[t];
+      d += heights[t] * depth;
     }
-    i += height;
+    const float *s = a;
+    for (int64_t k = 0; k + 1 < depth; ++k, s += lda) {
+      for (int64_t c = 0; c < width + kLine; c += kLine)
+        __builtin_prefetch(s + kAhead * lda + c);
+      for (int64_t t = 0; t < count; ++t)
+        store(tiles[t] + k * heights[t], loadMasked(s + columns[t], valid[heights[t] > rows.base]));
+    }
+    for (int64_t t = 0; t < count; ++t)
+      for (int64_t i = 0; i < heights[t]; ++i)
+        tiles[t][(depth - 1) * heights[t] + i] = s[columns[t] + i];
+    a += width;
   }
 }
 
-/// What to fetch while a panel is multiplied: `lines` cache lines, in rows of
-/// `perRow` lines every `stride` elements.
+/// What to fetch into the second-level cache while something else is multiplied:
+/// `lines` cache lines, in rows of `perRow` lines every `stride` elements, `share` of
+/// them with each tile.
 struct Prefetch {
-  const float *from;
-  int64_t stride, lines, perRow;
-  int64_t row = 0, column = 0, done = 0;
-  void upTo(int64_t end) {
-    for (; done < end; ++done) {
-      __builtin_prefetch(from + row * stride + column * kLine, 0, 2);
-      if (++column == perRow) {
-        column = 0;
-        ++row;
+  const float *from = nullptr;
+  int64_t stride = 0, lines = 0, perRow = 0;
+  int64_t share = 0, column = 0;
+  Prefetch over(int64_t tiles) const {
+    Prefetch result = *this;
+    result.share = ceilDiv(lines, tiles);
+    return result;
+  }
+  void fetchShare() {
+    int64_t count = minOf(share, lines);
+    lines -= count;
+    for (; count > 0; --count, from += kLine) {
+      if (column++ == perRow) {
+        column = 1;
+        from += stride - perRow * kLine;
       }
+      __builtin_prefetch(from, 0, 2);
     }
   }
 };
@@ -101,7 +130,8 @@ struct Block {
   int64_t row0, k0, depth;
 
   /// C[block, j ..] (+)= A[block] * panel.
-  void multiply(const float *panel, int64_t ldPanel, int64_t j, Prefetch *next) const {
+  void multiply(const float *panel, int64_t ldPanel, int64_t j, Prefetch nextPanel,
+                Prefetch &nextBlock) const {
     int64_t cols = minOf(kTileCols, p.n - j);
     bool accumulate = p.accumulate || k0 > 0;
     const float *packed = packedA;
@@ -120,8 +150,8 @@ struct Block {
       if (packed)
         packed += height * depth;
       i += height;
-      if (next)
-        next->upTo(next->lines * (t + 1) / rows.tiles);
+      nextPanel.fetchShare();
+      nextBlock.fetchShare();
     }
   }
 };
@@ -150,17 +180,40 @@ PTLRT_INLINE const float *panelOf(const Product &p, int64_t k, int64_t j) {
   return p.b + (p.transB ? j * p.ldb + k : k * p.ldb + j);
 }
 
+/// A panel of B from column j on, if there is one.
 PTLRT_INLINE Prefetch fetchPanel(const Product &p, int64_t k, int64_t depth, int64_t j) {
+  if (j >= p.n)
+    return {};
   if (p.transB)
     return {panelOf(p, k, j), p.ldb, minOf(kTileCols, p.n - j) * ceilDiv(depth, kLine),
             ceilDiv(depth, kLine)};
   return {panelOf(p, k, j), p.ldb, depth * (kTileCols / kLine), kTileCols / kLine};
 }
 
+PTLRT_INLINE Prefetch fetchPacked(const float *panel, int64_t depth) {
+  int64_t lines = depth * (kTileCols / kLine);
+  return {panel, 0, lines, lines};
+}
+
+/// A block of A, if there is one.
+PTLRT_INLINE Prefetch fetchBlock(const Plan &plan, const Product &p, int64_t k, int64_t i) {
+  if (i >= p.m)
+    i = 0, k += plan.depth;
+  if (k >= p.k)
+    return {};
+  int64_t depth = minOf(plan.depth, p.k - k), rows = minOf(plan.rowBlock, p.m - i);
+  if (p.transA)
+    return {p.a + k * p.lda + i, p.lda, depth * ceilDiv(rows, kLine), ceilDiv(rows, kLine)};
+  return {p.a + i * p.lda + k, p.lda, rows * ceilDiv(depth, kLine), ceilDiv(depth, kLine)};
+}
+
 /// One block of A against the columns j0 .. j1 of B. The first block packs.
 static void multiplyBlock(const Plan &plan, const Block &block, int64_t j0, int64_t j1,
                           float *packedB) {
   const Product &p = block.p;
+  int64_t tiles = block.rows.tiles;
+  Prefetch nextBlock = fetchBlock(plan, p, block.k0, block.row0 + plan.rowBlock)
+                           .over(tiles * ceilDiv(j1 - j0, kTileCols));
   for (int64_t j = j0; j < j1; j += kTileCols) {
     bool direct = plan.directB && p.n - j >= kTileCols;
     // With a single block of A each panel is used once, so one buffer serves all.
@@ -168,10 +221,15 @@ static void multiplyBlock(const Plan &plan, const Block &block, int64_t j0, int6
     if (!direct && block.row0 == 0)
       packPanel(p.transB, panelOf(p, block.k0, j), p.ldb, block.depth, minOf(kTileCols, p.n - j),
                 packed);
-    const float *panel = direct ? panelOf(p, block.k0, j) : packed;
-    bool fetch = j + kTileCols < j1 && (direct || block.row0 == 0);
-    Prefetch next = fetchPanel(p, block.k0, block.depth, fetch ? j + kTileCols : j);
-    block.multiply(panel, direct ? p.ldb : kTileCols, j, fetch ? &next : nullptr);
+    int64_t after = j + kTileCols;
+    // All packed panels together don't fit into the second-level cache.
+    Prefetch nextPanel = direct || block.row0 == 0
+                             ? fetchPanel(p, block.k0, block.depth, after)
+                             : fetchPacked(packed + kTileCols * block.depth, block.depth);
+    if (after >= j1)
+      nextPanel = {};
+    block.multiply(direct ? panelOf(p, block.k0, j) : packed, direct ? p.ldb : kTileCols, j,
+                   nextPanel.over(tiles), nextBlock);
   }
 }
 

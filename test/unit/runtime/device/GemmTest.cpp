@@ -330,9 +330,11 @@ TEST(Gemm, Probe) {
 
 TEST(Gemm, RuleKeepsTheLibraryFromItsTraps) {
   Product p = {256, 768, 3072, nullptr, 3088, false, nullptr, 784, false, nullptr, 784, false};
-  EXPECT_EQ(chooseByRule(Isa::Avx2, p, false), GemmBackend::Own);
-  p.ldb = 3072; // rows 12 KiB apart
+  EXPECT_EQ(chooseByRule(Isa::Avx512, p, true), GemmBackend::OneDnn);
+  EXPECT_EQ(chooseByRule(Isa::Avx512, p, false), GemmBackend::Own);
   EXPECT_EQ(chooseByRule(Isa::Avx2, p, true), GemmBackend::Own);
+  p.ldb = 3072; // rows 12 KiB apart
+  EXPECT_EQ(chooseByRule(Isa::Avx512, p, true), GemmBackend::Own);
   p = {4, 4, 4, nullptr, 4, false, nullptr, 4, false, nullptr, 4, false};
   EXPECT_EQ(chooseByRule(Isa::Avx512, p, true), GemmBackend::Own);
 }
