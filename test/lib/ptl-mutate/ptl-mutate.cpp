@@ -37,8 +37,8 @@ struct Command {
 /// What came of the mutants of one kind.
 struct Count {
   int64_t made = 0;
-  int64_t malformed = 0; ///< types don't fit: any verifier sees that
-  int64_t wrong = 0;     ///< computes something else
+  int64_t malformed = 0; ///< types don't fit, so it doesn't run
+  int64_t wrong = 0;     ///< malformed, or computes something else
   int64_t seen = 0;      ///< of these, refused
   int64_t refused = 0;   ///< though nothing differs
 };
@@ -95,15 +95,14 @@ void Session::judge(Trial &trial, mlir::ModuleOp mutant, const Mutation &mutatio
   ++count.made;
   if (command.print)
     mutant.print(llvm::outs());
-  if (!isWellFormed(mutant)) {
-    ++count.malformed;
-    return;
-  }
-  bool isSeen = trial.isSeen(mutant);
+  bool isMalformed = !isWellFormed(mutant), isSeen = trial.isSeen(mutant);
   std::string message = trial.problem;
-  bool isWrong = trial.isWrong(mutant);
+  bool isWrong = isMalformed || trial.isWrong(mutant);
+  if (isMalformed)
+    trial.problem = "its types don't fit";
   if (command.print)
     llvm::outs() << "verifier: " << message << "\ninterpreter: " << trial.problem << "\n";
+  count.malformed += isMalformed;
   count.wrong += isWrong;
   count.seen += isWrong && isSeen;
   count.refused += isSeen && !isWrong;
