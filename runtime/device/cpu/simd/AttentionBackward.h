@@ -73,15 +73,13 @@ static void backwardBlock(const AttentionShape &s, const AttentionBackward &head
                           int64_t key0, Range part, bool addQ, const BackwardScratch &at,
                           float *scratch) {
   int64_t rows = queries.end - queries.begin, count = part.end - part.begin;
-  int64_t offset = part.begin - key0, padded = roundUp(count, kTileCols);
+  int64_t offset = part.begin - key0;
   float *q = scratch + at.q, *dout = scratch + at.dout, *p = scratch + at.p, *ds = scratch + at.ds;
   copyScaled(head.q + queries.begin * s.qRow, s.qRow, rows, s.depth, s.scale, q, at.ldQ);
   copyScaled(head.dout + queries.begin * s.oRow, s.oRow, rows, s.valueDepth, 1.0f, dout, at.ldO);
-  multiplyPanels<Walk::Rows>(rows, s.depth, q, at.ldQ, scratch + at.kT + offset * s.depth,
-                             kTileCols * s.depth, p, kScoreStride, padded, false);
-  multiplyPanels<Walk::Rows>(rows, s.valueDepth, dout, at.ldO,
-                             scratch + at.vT + offset * s.valueDepth, kTileCols * s.valueDepth, ds,
-                             kScoreStride, padded, false);
+  multiplyKeys(s, queries, part, q, at.ldQ, s.depth, scratch + at.kT + offset * s.depth, p);
+  multiplyKeys(s, queries, part, dout, at.ldO, s.valueDepth,
+               scratch + at.vT + offset * s.valueDepth, ds);
   for (int64_t r = 0; r < rows; ++r) {
     int64_t i = queries.begin + r;
     float *pRow = p + r * kScoreStride, *dsRow = ds + r * kScoreStride;
@@ -90,15 +88,16 @@ static void backwardBlock(const AttentionShape &s, const AttentionBackward &head
     clearOutside(dsRow, seen, roundUp(count, kLanes));
     softmaxBackward(pRow, dsRow, seen, head.lse[i * s.lseRow], scratch[at.delta + i]);
   }
+  QueriesOfTile seeing{s, queries, part};
   for (int64_t c = 0; c < s.valueDepth; c += kTileCols)
-    multiplyPanel<Walk::Columns>(count, rows, p, kScoreStride, dout + c, at.ldO,
+    multiplyPanel<Walk::Columns>(count, seeing, p, kScoreStride, dout + c, at.ldO,
                                  scratch + at.dv + offset * at.ldV + c, at.ldV, kTileCols, true);
   for (int64_t c = 0; c < s.depth; c += kTileCols)
-    multiplyPanel<Walk::Columns>(count, rows, ds, kScoreStride, q + c, at.ldQ,
+    multiplyPanel<Walk::Columns>(count, seeing, ds, kScoreStride, q + c, at.ldQ,
                                  scratch + at.dk + offset * at.ldK + c, at.ldK, kTileCols, true);
-  multiplyPanels<Walk::Rows>(rows, count, ds, kScoreStride, scratch + at.k + offset * kTileCols,
-                             kKeyBlock * kTileCols, head.dq + queries.begin * s.qRow, s.qRow,
-                             s.depth, addQ);
+  multiplyPanels<Walk::Rows>(rows, KeysOfTile{s, queries, part}, ds, kScoreStride,
+                             scratch + at.k + offset * kTileCols, kKeyBlock * kTileCols,
+                             head.dq + queries.begin * s.qRow, s.qRow, s.depth, addQ);
 }
 
 /// gradient[j, c] (+)= sums[j, c].

@@ -10,7 +10,8 @@
 //
 // Which keys a query sees: key_start + j <= query_start + i if causal, > query_start
 // + i - window if there is a window, j < key_valid, and the mask. Blocks without a
-// visible key are skipped, so is the part of the last block beyond the diagonal. A
+// visible key are skipped, so are the parts of a block beyond the diagonal and before
+// the window: tile by tile, a product leaves out what no query of the tile sees. A
 // query that sees nothing has output 0, lse minus infinity and no gradient.
 //===----------------------------------------------------------------------===//
 #ifndef PTLRT_DEVICE_CPU_SIMD_ATTENTIONBLOCKS_H
@@ -47,6 +48,16 @@ PTLRT_INLINE Range visibleKeys(const AttentionShape &s, int64_t i) {
 PTLRT_INLINE Range visibleKeys(const AttentionShape &s, Range queries) {
   Range first = visibleKeys(s, queries.begin), last = visibleKeys(s, queries.end - 1);
   return {first.empty() ? last.begin : first.begin, last.end};
+}
+
+/// Those of `queries` that may see any of `keys`, the mask aside.
+PTLRT_INLINE Range seeingQueries(const AttentionShape &s, Range queries, Range keys) {
+  int64_t shift = s.keyStart - s.queryStart;
+  if (s.causal)
+    queries.begin = maxOf(queries.begin, keys.begin + shift);
+  if (s.window > 0)
+    queries.end = minOf(queries.end, keys.end - 1 + s.window + shift);
+  return queries;
 }
 
 /// Panels d[(j / kTileCols)][c][j % kTileCols] = x[j * row + c]: columns are keys.
@@ -101,15 +112,69 @@ static void copyScaled(const float *x, int64_t row, int64_t count, int64_t width
   }
 }
 
-/// C[m, width] (+)= A B for panels of B that lie `panelSize` apart.
-template <Walk walk>
-static void multiplyPanels(int64_t m, int64_t k, const float *a, int64_t lda, const float *panels,
-                           int64_t panelSize, float *c, int64_t ldc, int64_t width,
-                           bool accumulate) {
-  for (int64_t j = 0; j < width; j += kTileCols, panels += panelSize)
-    multiplyPanel<walk>(m, k, a, lda, panels, kTileCols, c + j, ldc, minOf(kTileCols, width - j),
-                        accumulate);
+/// C[m, cols] (+)= A B for one panel of B. `reach` gives the k that rows of a tile need.
+template <Walk walk, typename Reach>
+PTLRT_INLINE void multiplyPanel(int64_t m, const Reach &reach, const float *a, int64_t lda,
+                                const float *b, int64_t ldb, float *c, int64_t ldc, int64_t cols,
+                                bool accumulate) {
+  TileRows rows(m);
+  for (int64_t t = 0, i = 0; t < rows.tiles; ++t) {
+    int64_t height = rows.height(t);
+    Range k = reach(Range{i, i + height});
+    const float *from = a + (walk == Walk::Rows ? i * lda + k.begin : k.begin * lda + i);
+    tileOf<walk>(height)(maxOf(0, k.end - k.begin), from, lda, b + k.begin * ldb, ldb, c + i * ldc,
+                         ldc, cols, accumulate);
+    i += height;
+  }
 }
+
+/// C[m, width] (+)= A B for panels of B that lie `panelSize` apart.
+template <Walk walk, typename Reach>
+static void multiplyPanels(int64_t m, const Reach &reach, const float *a, int64_t lda,
+                           const float *panels, int64_t panelSize, float *c, int64_t ldc,
+                           int64_t width, bool accumulate) {
+  for (int64_t j = 0; j < width; j += kTileCols, panels += panelSize)
+    multiplyPanel<walk>(m, reach, a, lda, panels, kTileCols, c + j, ldc,
+                        minOf(kTileCols, width - j), accumulate);
+}
+
+/// Scores of `queries` (rows of x, `width` long) with the keys `block`, for whole panels
+/// of keys; those that no query sees are left as they are.
+static void multiplyKeys(const AttentionShape &s, Range queries, Range block, const float *x,
+                         int64_t ldx, int64_t width, const float *panels, float *scores) {
+  for (int64_t j = block.begin; j < block.end; j += kTileCols, panels += kTileCols * width) {
+    Range rows = seeingQueries(s, queries, {j, minOf(j + kTileCols, block.end)});
+    if (rows.empty())
+      continue;
+    int64_t first = rows.begin - queries.begin;
+    multiplyPanel<Walk::Rows>(
+        rows.end - rows.begin, [&](Range) { return Range{0, width}; }, x + first * ldx, ldx, panels,
+        kTileCols, scores + first * kScoreStride + (j - block.begin), kScoreStride, kTileCols,
+        false);
+  }
+}
+
+/// For products over the keys of a block: which of them the queries of a tile see.
+struct KeysOfTile {
+  const AttentionShape &s;
+  Range queries, block;
+  Range operator()(Range tile) const {
+    Range seen = visibleKeys(s, {queries.begin + tile.begin, queries.begin + tile.end});
+    int64_t begin = maxOf(seen.begin, block.begin) - block.begin;
+    return {minOf(begin, block.end - block.begin), minOf(seen.end, block.end) - block.begin};
+  }
+};
+
+/// For products over a block of queries: which of them see the keys of a tile.
+struct QueriesOfTile {
+  const AttentionShape &s;
+  Range queries, block;
+  Range operator()(Range tile) const {
+    Range seen = seeingQueries(s, queries, {block.begin + tile.begin, block.begin + tile.end});
+    int64_t begin = seen.begin - queries.begin;
+    return {minOf(begin, queries.end - queries.begin), seen.end - queries.begin};
+  }
+};
 
 /// Hides the scores whose byte of the mask is 0.
 static void hideMasked(const uint8_t *mask, int64_t stride, Range part, float *scores) {

@@ -95,9 +95,8 @@ static void forwardBlock(const AttentionShape &s, const AttentionForward &head, 
                          Running &running) {
   int64_t rows = queries.end - queries.begin, count = block.end - block.begin;
   float *scores = scratch + at.scores, *out = scratch + at.out;
-  multiplyPanels<Walk::Rows>(rows, s.depth, scratch + at.q, at.ldQ,
-                             scratch + at.k + block.begin * s.depth, kTileCols * s.depth, scores,
-                             kScoreStride, roundUp(count, kTileCols), false);
+  multiplyKeys(s, queries, block, scratch + at.q, at.ldQ, s.depth,
+               scratch + at.k + block.begin * s.depth, scores);
   for (int64_t r = 0; r < rows; ++r) {
     float *row = scores + r * kScoreStride;
     Range part = hideScores(s, head.mask, queries.begin + r, block, row);
@@ -106,7 +105,7 @@ static void forwardBlock(const AttentionShape &s, const AttentionForward &head, 
       onlineSoftmax(row, part, running.maximum[r], running.sum[r], out + r * at.width, at.width,
                     first);
   }
-  multiplyPanels<Walk::Rows>(rows, count, scores, kScoreStride,
+  multiplyPanels<Walk::Rows>(rows, KeysOfTile{s, queries, block}, scores, kScoreStride,
                              scratch + at.v + block.begin * kTileCols, s.keys * kTileCols, out,
                              at.width, at.width, !first);
 }

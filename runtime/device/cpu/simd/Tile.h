@@ -137,19 +137,6 @@ struct TileRows {
   int64_t height(int64_t t) const { return base + (t < larger); }
 };
 
-/// C[m, cols] (+)= A B for one panel of B, without any packing; cols <= kTileCols.
-template <Walk walk>
-PTLRT_INLINE void multiplyPanel(int64_t m, int64_t k, const float *a, int64_t lda, const float *b,
-                                int64_t ldb, float *c, int64_t ldc, int64_t cols, bool accumulate) {
-  TileRows rows(m);
-  for (int64_t t = 0, i = 0; t < rows.tiles; ++t) {
-    int64_t height = rows.height(t);
-    tileOf<walk>(height)(k, a + (walk == Walk::Rows ? i * lda : i), lda, b, ldb, c + i * ldc, ldc,
-                         cols, accumulate);
-    i += height;
-  }
-}
-
 } // namespace ptlrt::cpu::PTLRT_SIMD_NAMESPACE
 
 #endif // PTLRT_DEVICE_CPU_SIMD_TILE_H
