@@ -147,9 +147,11 @@ FailureOr<AxisList> Inference::resultDim(unsigned index, unsigned dim) {
       cuts[factor] = freeDim(index, dim);
       for (AxisId axis : *cuts[factor])
         if (axis >= mesh.size() || (pending & axisBit(axis)) ||
+            rule.factors[factor].kind == FactorKind::Whole ||
             !owner.try_emplace(axis, factor).second)
           return wrong(op) << "can't cut '" << rule.factors[factor].name.getValue() << "' by "
-                           << listText(mesh, *cuts[factor]) << ", some of which are in use";
+                           << listText(mesh, *cuts[factor])
+                           << ": it must be whole, or some of these are in use";
     }
     return *cuts[factor];
   }

@@ -24,7 +24,9 @@ InFlightDiagnostic shard::wrong(Operation *op) {
 }
 
 std::string shard::listText(const Mesh &mesh, ArrayRef<AxisId> axes) {
-  return "[" + axesText(mesh, axes) + "]";
+  // An attribute may name an axis that there isn't.
+  bool known = llvm::all_of(axes, [&](AxisId axis) { return axis < mesh.size(); });
+  return known ? "[" + axesText(mesh, axes) + "]" : "[an unknown axis]";
 }
 
 Value shard::constrained(Value value) {

@@ -241,6 +241,18 @@ TEST(ShardingVerifier, RefusesCutsThatTheRuleForbids) {
               HasSubstr("axis 'dp' occurs twice"));
 }
 
+TEST(ShardingVerifier, RefusesReadingsOfWhatMustBeWhole) {
+  // Half of the slice, on both ranks the same half.
+  EXPECT_THAT(
+      verdict(
+          "tensor<2x4xf32, #ptl.dims<[a, ffn]>>; %0 = ptl.slice %w embed -> a from 0 : !w -> "
+          "tensor<2x4xf32, #ptl.dims<[a, ffn]>>\n return %0 : tensor<2x4xf32, #ptl.dims<[a, ffn]>>",
+          "tensor<1x4xf32, #ptl.dims<[a, ffn]>>; %0 = ptl.slice %w embed -> a from 0 "
+          "{spmd.shardings = [#spmd.sharding<[[dp], []]>]} : !w -> tensor<1x4xf32, #ptl.dims<[a, "
+          "ffn]>>\n return %0 : tensor<1x4xf32, #ptl.dims<[a, ffn]>>"),
+      HasSubstr("can't cut 'a' by [dp]: it must be whole"));
+}
+
 TEST(ShardingVerifier, RefusesFunctionsOfPendingValues) {
   EXPECT_THAT(sumOfBatch("%1 = ptl.elementwise exp %0 : (!s) -> !s\n return %1 : !s"),
               HasSubstr("'ptl.elementwise' stands where"));
@@ -256,7 +268,7 @@ TEST(ShardingVerifier, RefusesFunctionsOfPendingValues) {
               "%1 = ptl.broadcast %0 : !s -> !u\n return %1 : !u",
               "!lu; %0 = ptl.reduce sum %x over [batch, embed] : !lx -> !s\n %1 = ptl.broadcast %0 "
               "{spmd.shardings = [#spmd.sharding<[[dp]]>]} : !s -> !lu\n return %1 : !lu"),
-      HasSubstr("can't cut 'seq' by [dp], some of which are in use"));
+      HasSubstr("can't cut 'seq' by [dp]: it must be whole, or some of these are in use"));
   EXPECT_THAT(verdict("!u; %0 = ptl.reduce sum %x over [batch, embed] : !x -> !s\n"
                       "%1 = ptl.dot %0, %u over [] : (!s, !u) -> !u\n return %1 : !u",
                       "!lu; %0 = ptl.reduce sum %x over [batch, embed] : !lx -> !s\n"
