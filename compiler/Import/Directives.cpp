@@ -16,7 +16,8 @@ using Target = sema::PathRef::Target;
 void Directives::collect() {
   isWide = llvm::any_of(plan.mesh, [](const sema::MeshAxis &axis) { return axis.size > 1; });
   for (const sema::ShardRule &rule : plan.shards)
-    addRule(rule);
+    if (!plan.isVoid(rule.axes))
+      addRule(rule);
   if (!isWide)
     return;
   for (const sema::Weight &weight : program.weights)
@@ -37,7 +38,7 @@ void Directives::addRule(const sema::ShardRule &rule) {
     addPath(rule, path);
   if (!rule.in.empty())
     return;
-  Entry entry{rule.dim, rule.dims, rule.axes.axes, "dimension", 0, "", rule.range, {}, {}};
+  Entry entry{rule.dim, rule.dims, plan.wide(rule.axes), "dimension", 0, "", rule.range, {}, {}};
   if (rule.between) {
     entry.strength = "between";
     entry.where = ", between: " + rule.between->text;
@@ -47,9 +48,15 @@ void Directives::addRule(const sema::ShardRule &rule) {
 }
 
 void Directives::addPath(const sema::ShardRule &rule, const sema::PathRef &path) {
-  Entry entry{
-      rule.dim, rule.dims, rule.axes.axes, "path", path.strength, ", in: " + path.text, rule.range,
-      {},       {}};
+  Entry entry{rule.dim,
+              rule.dims,
+              plan.wide(rule.axes),
+              "path",
+              path.strength,
+              ", in: " + path.text,
+              rule.range,
+              {},
+              {}};
   for (uint32_t weight : path.weights)
     entry.weights.push_back(program.weights[weight].path);
   paths[entries.size()] = &path;
@@ -61,7 +68,7 @@ static bool samePlace(lang::SourceRange a, lang::SourceRange b) {
 }
 
 /// Returns the entry for the place of an advice, which all parts of a stack share, or null where
-/// the mesh has no such axis.
+/// the mesh has no such axis of more than one device.
 Directives::Entry *Directives::advised(const sema::Advice &advice) {
   for (Entry &entry : entries)
     if (entry.strength == "advice" && samePlace(entry.range, advice.range))
@@ -70,7 +77,7 @@ Directives::Entry *Directives::advised(const sema::Advice &advice) {
       program.dims[advice.dim].name, {advice.dim}, {}, "advice", 0, "", advice.range, {}, {}};
   for (const std::string &name : advice.axes)
     for (auto [index, axis] : llvm::enumerate(plan.mesh))
-      if (axis.name == name)
+      if (axis.name == name && axis.size > 1)
         entry.axes.push_back(index);
   if (entry.axes.empty() && !advice.axes.empty())
     return nullptr;

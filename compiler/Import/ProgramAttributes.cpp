@@ -234,7 +234,8 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::PlanS
                                            const lang::SourceManager &sources) {
   SmallVector<Attribute> mesh, promises;
   for (const sema::MeshAxis &axis : plan.mesh)
-    mesh.push_back(Entries(builder).text("name", axis.name).integer("size", axis.size).get());
+    if (axis.size > 1)
+      mesh.push_back(Entries(builder).text("name", axis.name).integer("size", axis.size).get());
   for (const sema::Promise &promise : plan.promises)
     promises.push_back(promiseAttribute(builder, plan, promise, sources));
   Entries entries(builder);

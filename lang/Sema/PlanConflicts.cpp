@@ -61,9 +61,10 @@ static void checkPairs(Context &ctx, const std::vector<Rule> &rules, const llvm:
       }
 }
 
-static bool differ(const ShardRule &a, const ShardRule &b) {
+static bool differ(const PlanSpec &plan, const ShardRule &a, const ShardRule &b) {
   bool sameDims = llvm::any_of(a.dims, [&](DimId dim) { return llvm::is_contained(b.dims, dim); });
-  if (!sameDims || a.axes.axes == b.axes.axes || a.between.has_value() != b.between.has_value())
+  if (!sameDims || plan.isVoid(a.axes) || plan.isVoid(b.axes) ||
+      plan.wide(a.axes) == plan.wide(b.axes) || a.between.has_value() != b.between.has_value())
     return false;
   if (!a.between)
     return true;
@@ -76,7 +77,7 @@ static const ShardRule *ruleFor(const PlanSpec &plan, DimId dim, std::optional<u
   const ShardRule *best = nullptr;
   unsigned strength = 0;
   for (const ShardRule &rule : plan.shards) {
-    if (rule.between || !llvm::is_contained(rule.dims, dim))
+    if (rule.between || plan.isVoid(rule.axes) || !llvm::is_contained(rule.dims, dim))
       continue;
     if (rule.in.empty() && !best)
       best = &rule;
@@ -96,8 +97,7 @@ static bool checkAxes(Context &ctx, const PlanSpec &plan, const Type &type,
   std::vector<std::pair<const ShardRule *, DimId>> owner(plan.mesh.size(), {nullptr, 0});
   for (DimId dim : type.dims) {
     const ShardRule *rule = ruleFor(plan, dim, weight);
-    for (unsigned axis :
-         rule ? llvm::ArrayRef<unsigned>(rule->axes.axes) : llvm::ArrayRef<unsigned>()) {
+    for (unsigned axis : rule ? plan.wide(rule->axes) : llvm::SmallVector<unsigned, 2>()) {
       auto &[other, otherDim] = owner[axis];
       if (!other) {
         other = rule;
@@ -117,7 +117,7 @@ static bool checkAxes(Context &ctx, const PlanSpec &plan, const Type &type,
 
 void checkConflicts(Context &ctx, const PlanSpec &plan) {
   checkPairs(ctx, plan.shards, "'shard'",
-             [](const ShardRule &a, const ShardRule &b) { return differ(a, b); });
+             [&](const ShardRule &a, const ShardRule &b) { return differ(plan, a, b); });
   checkPairs(ctx, plan.zeros, "'zero'", [](const ZeroRule &a, const ZeroRule &b) {
     return a.level != b.level || a.over.axes != b.over.axes;
   });

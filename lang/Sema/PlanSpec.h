@@ -118,6 +118,10 @@ struct PlanSpec {
       reproducibleRange;
 
   int64_t ranks() const; ///< the product of the axes' sizes
+  /// The axes of `list` that have more than one device: the others change nothing.
+  llvm::SmallVector<unsigned, 2> wide(const AxisList &list) const;
+  /// Whether a rule over `list` says nothing on this mesh; `none` always says something.
+  bool isVoid(const AxisList &list) const { return !list.axes.empty() && wide(list).empty(); }
 };
 
 /// `--mesh dp=4`.

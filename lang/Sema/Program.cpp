@@ -49,6 +49,14 @@ int64_t PlanSpec::ranks() const {
   return count;
 }
 
+llvm::SmallVector<unsigned, 2> PlanSpec::wide(const AxisList &list) const {
+  llvm::SmallVector<unsigned, 2> axes;
+  for (unsigned axis : list.axes)
+    if (mesh[axis].size > 1)
+      axes.push_back(axis);
+  return axes;
+}
+
 llvm::StringRef opName(Op op) {
   switch (op) {
 #define PTLC_SEMA_OP(NAME, TEXT)                                                                   \

@@ -47,6 +47,51 @@ Sharding ptlc::shard::fromAttribute(const Mesh &mesh, spmd::ShardingAttr attribu
   return sharding;
 }
 
+/// `attribute` says how a value of type `type` is cut; failures are reported on `loc`.
+static LogicalResult checkAnnotation(Attribute attribute, Type type, const Mesh &mesh,
+                                     Location loc) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return success();
+  auto sharding = dyn_cast_or_null<spmd::ShardingAttr>(attribute);
+  if (!sharding)
+    return emitError(loc) << "a value has no sharding; run --shard-propagate-shardings first";
+  if (sharding.getDims().size() != static_cast<size_t>(tensor.getRank()))
+    return emitError(loc) << "the sharding has " << sharding.getDims().size()
+                          << " dimensions, the value has " << tensor.getRank();
+  auto checkAxis = [&](StringAttr name) -> LogicalResult {
+    if (mesh.find(name.getValue()) >= 0)
+      return success();
+    return emitError(loc) << "mesh 'mesh' has no axis '" << name.getValue() << "'";
+  };
+  for (spmd::AxesAttr axes : sharding.getDims())
+    for (StringAttr name : axes.getNames())
+      if (failed(checkAxis(name)))
+        return failure();
+  for (StringAttr name : sharding.getPartial())
+    if (failed(checkAxis(name)))
+      return failure();
+  return success();
+}
+
+LogicalResult ptlc::shard::checkAnnotations(func::FuncOp function, const Mesh &mesh) {
+  for (BlockArgument argument : function.getArguments())
+    if (failed(checkAnnotation(function.getArgAttr(argument.getArgNumber(), kSharding),
+                               argument.getType(), mesh, argument.getLoc())))
+      return failure();
+  WalkResult walked = function.walk([&](Operation *op) {
+    auto list = op->getAttrOfType<ArrayAttr>(kShardings);
+    for (OpResult result : op->getResults()) {
+      bool isListed = list && result.getResultNumber() < list.size();
+      if (failed(checkAnnotation(isListed ? list[result.getResultNumber()] : Attribute(),
+                                 result.getType(), mesh, op->getLoc())))
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 std::string shard::axesText(const Mesh &mesh, ArrayRef<AxisId> axes) {
   std::string text;
   for (AxisId axis : axes)

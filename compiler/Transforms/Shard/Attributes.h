@@ -6,6 +6,7 @@
 
 #include "compiler/Analysis/Sharding/Mesh.h"
 #include "dialects/Spmd/Spmd.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace ptlc::shard {
@@ -27,6 +28,11 @@ spmd::AxesAttr toAttribute(mlir::MLIRContext *context, const sharding::Mesh &mes
                            llvm::ArrayRef<sharding::AxisId> axes);
 spmd::ShardingAttr toAttribute(mlir::MLIRContext *context, const sharding::Mesh &mesh,
                                const sharding::Sharding &sharding);
+/// Checks that every argument and every result in `function` carries a sharding that fits its type
+/// and the mesh, as propagation leaves them. Fails with a diagnostic at the first that doesn't.
+mlir::LogicalResult checkAnnotations(mlir::func::FuncOp function, const sharding::Mesh &mesh);
+
+/// Of an attribute that has been checked.
 sharding::Sharding fromAttribute(const sharding::Mesh &mesh, spmd::ShardingAttr attribute);
 
 } // namespace ptlc::shard

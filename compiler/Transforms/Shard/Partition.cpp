@@ -36,7 +36,8 @@ struct Partition : shard::impl::PartitionBase<Partition> {
     }
     sharding::ReshardPlanner planner(mesh);
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
-      if (failed(shard::Partitioner(function, planner).run()))
+      if (failed(shard::checkAnnotations(function, mesh)) ||
+          failed(shard::Partitioner(function, planner).run()))
         return signalPassFailure();
   }
 };
