@@ -9,6 +9,7 @@
 
 #include "compiler/Analysis/Kernel/BuildGraph.h"
 #include "compiler/Codegen/Collectives.h"
+#include "compiler/Support/Location.h"
 #include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
 #include "llvm/ADT/StringMap.h"
@@ -162,6 +163,8 @@ json::Array Writer::weights() {
     weightNumbers[path] = list.size();
     json::Object weight{{"path", path.str()}, {"frozen", bool(step.getArgAttr(i, "ptl.frozen"))}};
     describeType(weight, step, i);
+    if (std::string line = lineOf(step.getArgument(i).getLoc()); !line.empty())
+      weight["line"] = line;
     json::Array arguments;
     json::Object init{{"kind", "zeros"}};
     if (auto attribute = step.getArgAttrOfType<DictionaryAttr>(i, "ptl.init")) {
@@ -285,6 +288,8 @@ json::Object Writer::outputs(func::FuncOp function) const {
       object[role.getValue()] = offset;
   }
   object["metrics"] = std::move(metrics);
+  if (std::string line = lineOf(function.getLoc()); !line.empty())
+    object["line"] = line;
   return object;
 }
 

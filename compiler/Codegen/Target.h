@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The interface of the back ends to the driver. A module of the memory stage
-// becomes one object file that exports `ptlrt_program` (see runtime/doc/ABI.md).
+// becomes one object file that exports one symbol (see runtime/doc/ABI.md).
 //===----------------------------------------------------------------------===//
 #ifndef PTLC_COMPILER_CODEGEN_TARGET_H
 #define PTLC_COMPILER_CODEGEN_TARGET_H
@@ -29,7 +29,8 @@ struct TargetOptions {
   std::string cpu;      ///< as `--target-cpu`; empty: this machine
   std::string features; ///< "+avx2,+fma"; filled in for this machine
   unsigned optimization = 3;
-  bool debugInfo = true;       ///< line tables that name the .ptl lines
+  bool debugInfo = true;                ///< line tables that name the .ptl lines
+  std::string symbol = "ptlrt_program"; ///< what the object exports
   RowKernelEmitter rowKernels; ///< replaces the CPU's own, to execute those of another target
 };
 

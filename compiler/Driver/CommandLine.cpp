@@ -101,6 +101,8 @@ static void addProgramOptions(CLI::App &app, CompileOptions &options, Texts &tex
   app.add_option("--target-cpu", options.targetCpu,
                  "CPU to compile for, such as x86-64-v3 (default: this machine's)");
   app.add_option("--linker", options.linker, "C++ compiler to link with");
+  app.add_flag("--no-check", options.noCheck,
+               "Leave out the program for one rank that './model --check' compares with");
 }
 
 static void addCompileOptions(CLI::App &app, CompileOptions &options, Texts &texts) {

@@ -13,6 +13,7 @@
 #include "compiler/Driver/Link.h"
 #include "compiler/Driver/MemoryReport.h"
 #include "compiler/Driver/Messages.h"
+#include "compiler/Driver/OneRank.h"
 #include "compiler/Driver/PassDump.h"
 #include "compiler/Driver/Promises.h"
 #include "compiler/Driver/Report.h"
@@ -34,7 +35,7 @@ namespace {
 class Compilation {
 public:
   explicit Compilation(const CompileOptions &options)
-      : options(options), frontend(options), context(makeRegistry()) {
+      : options(options), frontend(options), registry(makeRegistry()), context(registry) {
     context.allowUnregisteredDialects(false);
     context.loadAllAvailableDialects();
   }
@@ -56,12 +57,18 @@ private:
   int emit();
   int explain();
   int emitObject();
+  /// Whether the executable holds a program for one rank, too.
+  bool comparesWithOneRank() const;
+  int emitExecutable(llvm::StringRef object);
 
   const CompileOptions &options;
   Frontend frontend;
+  DialectRegistry registry;
   MLIRContext context;
   OwningOpRef<ModuleOp> module, asWritten; ///< the second one only to be dumped
   std::optional<Expressions> expressions;  ///< for --explain
+  int64_t ranks = 1;                       ///< of the mesh
+  std::optional<OneRank> oneRank;
 };
 } // namespace
 
@@ -104,6 +111,7 @@ bool Compilation::buildModule() {
       return importProgram(context, *program, sampling ? &*sampling : nullptr, *plan,
                            frontend.sources, frontend.diagnostics, stage);
     };
+    ranks = plan->ranks();
     bool dumps = !options.dumpPasses.empty();
     if (dumps)
       asWritten = import(ImportStage::Model);
@@ -166,15 +174,34 @@ int Compilation::emitObject() {
   llvm::StringRef bytes(object.data(), object.size());
   if (options.emit == Phase::Obj)
     return writeFile(outputName(".o"), bytes, false, llvm::errs()) ? kSuccess : kFailure;
-  llvm::SmallString<128> file;
-  if (std::error_code code = llvm::sys::fs::createTemporaryFile("ptlc", "o", file)) {
-    llvm::errs() << "ptlc: error: can't make a temporary file: " << code.message() << "\n";
-    return kFailure;
+  return emitExecutable(bytes);
+}
+
+bool Compilation::comparesWithOneRank() const {
+  return options.emit == Phase::Executable && options.explain.empty() && ranks > 1 &&
+         !options.noCheck && !options.verifyDiagnostics;
+}
+
+int Compilation::emitExecutable(llvm::StringRef object) {
+  llvm::SmallVector<llvm::StringRef> contents = {object}, files;
+  if (oneRank) {
+    if (!oneRank->finish(llvm::errs()))
+      return kFailure;
+    contents.push_back(oneRank->object());
   }
-  llvm::FileRemover remover(file);
-  if (!writeFile(file, bytes, false, llvm::errs()))
-    return kFailure;
-  return linkExecutable(file, outputName(""), options, llvm::errs()) ? kSuccess : kFailure;
+  llvm::SmallString<128> names[2];
+  llvm::FileRemover removers[2];
+  for (auto [bytes, name, remover] : llvm::zip(contents, names, removers)) {
+    if (std::error_code code = llvm::sys::fs::createTemporaryFile("ptlc", "o", name)) {
+      llvm::errs() << "ptlc: error: can't make a temporary file: " << code.message() << "\n";
+      return kFailure;
+    }
+    remover.setFile(name);
+    if (!writeFile(name, bytes, false, llvm::errs()))
+      return kFailure;
+    files.push_back(name);
+  }
+  return linkExecutable(files, outputName(""), options, llvm::errs()) ? kSuccess : kFailure;
 }
 
 /// Whether the plan's promises hold, if the program is planned that far.
@@ -215,7 +242,9 @@ int Compilation::run() {
     return kFailure;
   if (!module)
     return kSuccess; // --verify-diagnostics: the expected messages came
-  MessageHandler messages(context, frontend.sources);
+  if (comparesWithOneRank())
+    oneRank.emplace(options, registry);
+  MessageHandler messages(context, frontend.sources, llvm::errs());
   if (failed(verify(*module)) || !runPasses())
     return kFailure;
   if (options.verifyDiagnostics)

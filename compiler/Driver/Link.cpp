@@ -61,7 +61,7 @@ static std::optional<std::string> run(llvm::ArrayRef<llvm::StringRef> arguments)
   return message.empty() ? "exit status " + std::to_string(status) : message;
 }
 
-bool ptlc::linkExecutable(llvm::StringRef object, llvm::StringRef output,
+bool ptlc::linkExecutable(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef output,
                           const CompileOptions &options, llvm::raw_ostream &errors) {
   std::string linker = findLinker(options.linker, errors);
   if (linker.empty())
@@ -80,7 +80,9 @@ bool ptlc::linkExecutable(llvm::StringRef object, llvm::StringRef output,
     fs::createUniquePath(output + "-%%%%%%.tmp", temporary, /*MakeAbsolute=*/false);
   else
     fs::createTemporaryFile("ptlc", "", temporary);
-  std::vector<llvm::StringRef> arguments = {linker, object, library, "-o", temporary.str()};
+  std::vector<llvm::StringRef> arguments = {linker};
+  arguments.insert(arguments.end(), objects.begin(), objects.end());
+  arguments.insert(arguments.end(), {library, "-o", temporary.str()});
   if (llvm::sys::findProgramByName("ld.lld") || llvm::sys::findProgramByName("ld.lld-22"))
     if (path::filename(linker).contains("clang"))
       arguments.push_back("-fuse-ld=lld");

@@ -9,12 +9,12 @@
 
 namespace ptlc {
 
-/// Links `object` with the runtime library that lies beside the compiler and writes `output`, whole
-/// or not at all. Uses `options.linker`, else the first of clang++-22, c++ and g++ that is found;
-/// with lld when that is installed. Returns false after a message that names what is missing and
-/// the package that has it.
-bool linkExecutable(llvm::StringRef object, llvm::StringRef output, const CompileOptions &options,
-                    llvm::raw_ostream &errors);
+/// Links `objects` with the runtime library that lies beside the compiler and writes `output`,
+/// whole or not at all. Uses `options.linker`, else the first of clang++-22, c++ and g++ that is
+/// found; with lld when that is installed. Returns false after a message that names what is missing
+/// and the package that has it.
+bool linkExecutable(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef output,
+                    const CompileOptions &options, llvm::raw_ostream &errors);
 
 } // namespace ptlc
 

@@ -57,12 +57,13 @@ static lang::Diagnostic convert(Diagnostic &from, const lang::SourceManager &sou
   return to;
 }
 
-MessageHandler::MessageHandler(MLIRContext &context, const lang::SourceManager &sources)
+MessageHandler::MessageHandler(MLIRContext &context, const lang::SourceManager &sources,
+                               llvm::raw_ostream &os)
     : ScopedDiagnosticHandler(&context) {
-  setHandler([&sources](Diagnostic &diagnostic) {
+  setHandler([&sources, &os](Diagnostic &diagnostic) {
     lang::PrintOptions print;
     print.color = llvm::sys::Process::StandardErrHasColors();
-    lang::print(llvm::errs(), sources, {convert(diagnostic, sources)}, print);
+    lang::print(os, sources, {convert(diagnostic, sources)}, print);
     return success();
   });
 }

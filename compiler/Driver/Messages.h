@@ -10,10 +10,12 @@
 namespace ptlc {
 
 /// While it lives, diagnostics of passes print like those of the front end: at the .ptl line, with
-/// the source and a caret, and the part of the model that the operation belongs to as a note.
+/// the source and a caret, and the part of the model that the operation belongs to as a note, on
+/// `os`.
 class MessageHandler : public mlir::ScopedDiagnosticHandler {
 public:
-  MessageHandler(mlir::MLIRContext &context, const lang::SourceManager &sources);
+  MessageHandler(mlir::MLIRContext &context, const lang::SourceManager &sources,
+                 llvm::raw_ostream &os);
 };
 
 } // namespace ptlc

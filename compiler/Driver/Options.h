@@ -29,6 +29,7 @@ struct CompileOptions {
   std::string target = "cpu";           ///< "cpu" or "cuda"
   std::string targetArch = "sm_80";     ///< of cuda
   std::string linker;                   ///< empty: searched
+  bool noCheck = false;                 ///< leave out the program for one rank
 };
 
 /// Exit statuses of the tools.

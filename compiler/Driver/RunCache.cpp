@@ -39,7 +39,7 @@ static std::string cacheKey(const CompileOptions &options, const lang::SourceMan
   addFile(hash, self);
   addFile(hash, library);
   std::string text = options.plan + "\n" + options.targetCpu + "\n" + options.linker + "\n" +
-                     std::to_string(options.optimization);
+                     std::to_string(options.optimization) + (options.noCheck ? "\nno check" : "");
   for (const sema::MeshOverride &mesh : options.mesh)
     text += "\nmesh " + mesh.axis + "=" + std::to_string(mesh.size);
   for (const sema::Define &define : options.defines)

@@ -24,6 +24,10 @@ void printWarning(std::string_view message) {
   (void)std::fflush(stdout);
   write(stderr, fmt::format("warning: {}\n", message));
 }
+void printAt(std::string_view place, std::string_view kind, std::string_view message) {
+  (void)std::fflush(stdout);
+  write(stderr, fmt::format("{}: {}: {}\n", place, kind, message));
+}
 void printLine(std::string_view text) { write(stdout, fmt::format("{}\n", text)); }
 
 } // namespace ptlrt

@@ -15,6 +15,8 @@ namespace ptlrt {
 /// Writes `error: message` and a line end to standard error.
 void printError(std::string_view message);
 void printWarning(std::string_view message);
+/// Writes a message of `kind`, "error" or "note", about a place in a .ptl file.
+void printAt(std::string_view place, std::string_view kind, std::string_view message);
 /// Writes `text` and a line end to standard output, at once.
 void printLine(std::string_view text);
 

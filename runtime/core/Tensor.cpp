@@ -64,4 +64,16 @@ Piece pieceOf(const TensorInfo &tensor, const Mesh &mesh, int rank) {
   return piece;
 }
 
+int firstHolder(const TensorInfo &tensor, const Mesh &mesh, int rank) {
+  std::vector<int> others;
+  for (int axis = 0; axis < static_cast<int>(mesh.axes().size()); ++axis) {
+    bool cuts = false;
+    for (const std::vector<int> &axes : tensor.sharding)
+      cuts |= std::find(axes.begin(), axes.end(), axis) != axes.end();
+    if (!cuts)
+      others.push_back(axis);
+  }
+  return mesh.group(rank, others).front();
+}
+
 } // namespace ptlrt

@@ -49,6 +49,9 @@ struct Piece {
   std::array<Extent, kMaxDims> extent{};
 };
 Piece pieceOf(const TensorInfo &tensor, const Mesh &mesh, int rank);
+/// The first rank that holds the same piece as `rank`: of those with its coordinates on the axes
+/// that cut the tensor.
+int firstHolder(const TensorInfo &tensor, const Mesh &mesh, int rank);
 
 /// `count` elements from global index `global`, at element `local` of the padded piece.
 struct Run {

@@ -32,7 +32,15 @@ Expected<std::unique_ptr<Job>> Job::create(const ptlrt_program_t &program, const
   PTLRT_TRY(job->checkProcesses());
   PTLRT_TRY(job->applyOptions());
   PTLRT_TRY(job->openWeights());
+  if (options.check)
+    job->limitToCheck();
   return job;
+}
+
+void Job::limitToCheck() {
+  description.steps = *wishes.check + (checkpoint ? checkpoint->run.step : 0);
+  description.checkpoint.reset();
+  description.evals.clear();
 }
 
 Status Job::checkProcesses() const {
@@ -299,17 +307,25 @@ void Job::record(const RankState &state, const Status &status) {
   firstFailure = where.empty() ? status : failure("{}: {}", where, status.message());
 }
 
+std::unique_ptr<cpu::Device> Job::makeDevice() const {
+  return std::make_unique<cpu::Device>(deviceOptions);
+}
+
+void Job::fill(RankState &state) const {
+  state.rank.step = -1;
+  state.arena->touch();
+  for (const TensorOrigin &origin : origins)
+    if (origin.fileData || origin.initial.kind != InitialKind::Zeros) // the arena is zero
+      fillPiece(origin, description.mesh, state.rank, state.memory());
+}
+
 void Job::runRank(RankState &state, const std::function<Status(RankState &)> &body) {
   announceRank(&state.rank);
   Status status;
   try {
-    cpu::Device device(deviceOptions);
-    state.device = &device;
-    state.rank.step = -1;
-    state.arena->touch();
-    for (const TensorOrigin &origin : origins)
-      if (origin.fileData || origin.initial.kind != InitialKind::Zeros) // the arena is zero
-        fillPiece(origin, description.mesh, state.rank, state.memory());
+    std::unique_ptr<cpu::Device> device = makeDevice();
+    state.device = device.get();
+    fill(state);
     status = state.comm->barrier();
     if (status.isOk())
       status = body(state);

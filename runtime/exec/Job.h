@@ -37,6 +37,10 @@ public:
 
   /// Gets the memory of this process's ranks and connects them.
   Status allocate();
+  /// What a rank computes with.
+  std::unique_ptr<cpu::Device> makeDevice() const;
+  /// Puts a rank's weights in place, with the threads of its device.
+  void fill(RankState &state) const;
   /// Waits for the ranks of other processes, which may read this one's memory meanwhile. Returns
   /// `status`, or an error if another process comes with one.
   Status settle(Status status) const;
@@ -57,6 +61,8 @@ private:
   Job(const ptlrt_program_t &program, ProgramInfo info, const Options &options,
       Processes *processes)
       : code(program), description(std::move(info)), wishes(options), processes(processes) {}
+  /// Leaves what a check compares: its steps, without evaluation and checkpoints.
+  void limitToCheck();
   Status checkProcesses() const;
   /// Ranks that share this machine.
   int ranksHere() const { return processes ? processes->here() : description.mesh.ranks(); }

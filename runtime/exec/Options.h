@@ -18,6 +18,7 @@ enum class Command : uint8_t { Train, Sample, Info };
 struct Options {
   Command command = Command::Train;
   std::optional<int64_t> steps, ranks;
+  std::optional<int64_t> check; ///< steps to compare with one rank
   std::optional<uint64_t> seed;
   std::vector<std::string> data; ///< files, or field=file for arrays
   std::vector<std::string> set;  ///< name=value

@@ -76,6 +76,7 @@ static WeightInfo readWeight(const json &from, const Mesh &mesh) {
     throw BrokenMetadata{fmt::format("weight '{}': {}", weight.tensor.name, initial.message())};
   weight.initial = *initial;
   weight.frozen = from.value("frozen", false);
+  weight.line = from.value("line", "");
   if (from.contains("grad") && !from["grad"].empty())
     weight.gradient = readLayout(from["grad"]);
   for (const json &state : from.value("states", json::array()))
@@ -116,6 +117,7 @@ static OutputInfo readOutputs(const json &from) {
   OutputInfo outputs;
   outputs.loss = from.at("loss");
   outputs.gradNorm = from.value("grad_norm", int64_t{-1});
+  outputs.line = from.value("line", "");
   for (const json &metric : from.value("metrics", json::array()))
     outputs.metrics.push_back({metric.at("name"), metric.at("offset")});
   return outputs;

@@ -26,6 +26,7 @@ struct WeightInfo {
   TensorInfo tensor; ///< name: the path
   Initial initial;
   bool frozen = false;
+  std::string line; ///< where it is declared, or empty
   std::optional<Layout> gradient;
   std::vector<StateInfo> states;
 };
@@ -45,6 +46,7 @@ struct MetricInfo {
 };
 struct OutputInfo {
   int64_t loss = -1, gradNorm = -1; ///< offsets; gradNorm is -1 if there is none
+  std::string line;                 ///< of the loss, or empty
   std::vector<MetricInfo> metrics;
 };
 

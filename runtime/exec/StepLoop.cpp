@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/exec/StepLoop.h"
 
+#include "runtime/exec/Comparison.h"
 #include "runtime/exec/Signals.h"
 #include <cmath>
-#include <cstring>
 
 namespace ptlrt {
 
@@ -41,7 +41,7 @@ template <typename Work> Status StepLoop::alone(Work &&work) {
 }
 
 Status StepLoop::run() {
-  for (int64_t current = training.firstStep; current < info.steps; ++current) {
+  for (int64_t current = training.firstStep; current < info.steps && !ended; ++current) {
     Expected<int64_t> stop = state.comm->agree(stopSignal());
     if (stop.isError())
       return stop.status();
@@ -56,14 +56,15 @@ Status StepLoop::run() {
 }
 
 Status StepLoop::step(int64_t step) {
-  state.rank.step = step;
-  state.rank.valid = loader.valid(step);
   auto start = Clock::now();
-  int64_t begin = state.trace.now();
-  PTLRT_TRY(loader.load(step, state.memory()));
-  state.trace.add(TraceKind::Data, step, begin);
-  writeHypers(step);
-  PTLRT_TRY(playTable());
+  PTLRT_TRY(computeGradients(step));
+  PTLRT_TRY(beforeUpdate());
+  if (!ended)
+    PTLRT_TRY(update());
+  if (!ended)
+    PTLRT_TRY(observe(&StepObserver::afterUpdate));
+  if (ended)
+    return Status::ok();
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (isFirstHere())
     training.nextStep = step + 1;
@@ -82,28 +83,49 @@ void StepLoop::writeHypers(int64_t step) {
   }
 }
 
-Status StepLoop::playTable() {
+Status StepLoop::play(uint64_t position) {
+  const ptlrt_instruction &instruction = job.program().table[position];
+  int64_t begin = state.trace.now();
+  PTLRT_TRY(state.call(job.program().functions[instruction.function], instruction.micro));
+  state.trace.add(TraceKind::Instruction, static_cast<int64_t>(position), begin);
+  return Status::ok();
+}
+
+Status StepLoop::computeGradients(int64_t step) {
+  state.rank.step = step;
+  state.rank.valid = loader.valid(step);
+  int64_t begin = state.trace.now();
+  PTLRT_TRY(loader.load(step, state.memory()));
+  state.trace.add(TraceKind::Data, step, begin);
+  writeHypers(step);
   const ptlrt_program_t &program = job.program();
-  bool beforeFirstUpdate = true;
-  skipped = false;
-  for (uint64_t i = 0; i < program.table_size; ++i) {
-    const ptlrt_instruction &instruction = program.table[i];
-    if (instruction.op == PTLRT_OP_OPT) {
-      if (std::exchange(beforeFirstUpdate, false))
-        PTLRT_TRY(beforeUpdate());
-      if (skipped)
-        continue;
-    }
-    int64_t begin = state.trace.now();
-    PTLRT_TRY(state.call(program.functions[instruction.function], instruction.micro));
-    state.trace.add(TraceKind::Instruction, static_cast<int64_t>(i), begin);
+  for (firstUpdate = 0; firstUpdate < program.table_size; ++firstUpdate) {
+    if (program.table[firstUpdate].op == PTLRT_OP_OPT)
+      break;
+    PTLRT_TRY(play(firstUpdate));
   }
   return Status::ok();
 }
 
+Status StepLoop::update() {
+  const ptlrt_program_t &program = job.program();
+  for (uint64_t i = firstUpdate; i < program.table_size; ++i)
+    if (!skipped || program.table[i].op != PTLRT_OP_OPT)
+      PTLRT_TRY(play(i));
+  return Status::ok();
+}
+
+Status StepLoop::observe(Status (StepObserver::*at)(RankState &, bool &)) {
+  return training.observer ? (training.observer->*at)(state, ended) : Status::ok();
+}
+
 Status StepLoop::beforeUpdate() {
+  skipped = false;
   if (!job.options().saveGradients.empty() && state.rank.step == training.firstStep)
     PTLRT_TRY(alone([&] { return training.writeGradients(); }));
+  PTLRT_TRY(observe(&StepObserver::beforeUpdate));
+  if (ended)
+    return Status::ok();
   float loss = state.floatAt(info.outputs.loss);
   float norm = info.outputs.gradNorm >= 0 ? state.floatAt(info.outputs.gradNorm) : 0;
   if (std::isfinite(loss) && std::isfinite(norm))
@@ -167,42 +189,22 @@ Status StepLoop::evaluateOne(size_t index, std::span<double> results) {
   return Status::ok();
 }
 
-Status StepLoop::compareWith(int leader, const TensorInfo &tensor, const std::string &name,
+Status StepLoop::compareWith(int holder, const TensorInfo &tensor, const std::string &name,
                              const Layout &layout) {
-  replica.resize(((layout.rows - 1) * layout.stride + layout.cols) * 4);
-  PTLRT_TRY(state.comm->fetch(leader, layout.offset, static_cast<int64_t>(replica.size()),
-                              replica.data()));
-  Status status;
-  forEachRun(pieceOf(tensor, info.mesh, state.rank.rank), [&](Run run) {
-    int64_t global = run.global;
-    forEachPart(layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
-      const uint8_t *mine = state.memory() + offset;
-      const uint8_t *theirs = replica.data() + offset - layout.offset;
-      for (int64_t i = 0; status.isOk() && i < count; ++i)
-        if (std::memcmp(mine + 4 * i, theirs + 4 * i, 4) != 0)
-          status = failure("replicas differ: element {} of '{}' is {} here, {} on rank {}",
-                           global + i, name, state.floatAt(offset + 4 * i),
-                           reinterpret_cast<const float *>(theirs)[i], leader);
-      global += count;
-    });
-    return status.isOk();
-  });
-  return status;
+  replica.resize(bytesOf(layout));
+  PTLRT_TRY(state.comm->fetch(holder, layout.offset, bytesOf(layout), replica.data()));
+  std::optional<Difference> found = compareReplicas(tensor, layout, info.mesh, state.rank.rank,
+                                                    replica.data(), state.memory() + layout.offset);
+  if (!found)
+    return Status::ok();
+  return failure("replicas differ: element {} of '{}' is {} here, {} on rank {}",
+                 indexOf(found->element, tensor.shape), name, found->second, found->first, holder);
 }
 
 Status StepLoop::checkReplicas() {
   PTLRT_TRY(state.comm->barrier());
   for (const WeightInfo &weight : info.weights) {
-    // The first rank with the same coordinates on the axes that cut the weight has the same piece.
-    std::vector<int> others;
-    for (int axis = 0; axis < static_cast<int>(info.mesh.axes().size()); ++axis) {
-      bool cuts = false;
-      for (const std::vector<int> &axes : weight.tensor.sharding)
-        cuts |= std::find(axes.begin(), axes.end(), axis) != axes.end();
-      if (!cuts)
-        others.push_back(axis);
-    }
-    int first = info.mesh.group(state.rank.rank, others).front();
+    int first = firstHolder(weight.tensor, info.mesh, state.rank.rank);
     if (first == state.rank.rank)
       continue;
     const std::string &name = weight.tensor.name;

@@ -18,18 +18,25 @@ public:
   /// Runs until the last step, a signal or an error. Allocates nothing between the first steps and
   /// the end, unless a checkpoint is written.
   Status run();
+  /// The first half of a step: loss, whole gradients, their norm.
+  Status computeGradients(int64_t step);
+  /// Saves gradients if that is asked for, and looks whether loss and norm are finite: an error, or
+  /// the step's update is left out.
+  Status beforeUpdate();
+  /// The second half: new weights.
+  Status update();
 
 private:
   Status step(int64_t step);
-  Status playTable();
-  /// Before the first update of a step: gradients are whole, the norm is known.
-  Status beforeUpdate();
+  Status play(uint64_t position);
+  /// Asks the observer, if there is one, whether to go on.
+  Status observe(Status (StepObserver::*at)(RankState &, bool &));
   void writeHypers(int64_t step);
   Status evaluate(int64_t step);
   Status evaluateOne(size_t index, std::span<double> results);
   void addOutputs(const OutputInfo &outputs, double weight, std::span<double> results);
   Status checkReplicas();
-  Status compareWith(int leader, const TensorInfo &tensor, const std::string &name,
+  Status compareWith(int holder, const TensorInfo &tensor, const std::string &name,
                      const Layout &layout);
   Status checkpointIfDue(int64_t step);
   Status reportStep(int64_t step, double seconds);
@@ -50,7 +57,8 @@ private:
   std::vector<float> metrics;
   std::vector<double> evaluation; ///< loss and metrics of each evaluation
   std::vector<uint8_t> replica;   ///< another rank's piece
-  bool evaluated = false, skipped = false;
+  uint64_t firstUpdate = 0;       ///< place in the table
+  bool evaluated = false, skipped = false, ended = false;
 };
 
 } // namespace ptlrt

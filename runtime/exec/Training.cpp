@@ -52,7 +52,7 @@ static void addEvalNames(const ProgramInfo &info, std::vector<std::string> &name
 
 Status Training::openReporter() {
   ReporterOptions options;
-  options.quiet = job.options().quiet || !job.isTalker();
+  options.quiet = job.options().quiet || observer || !job.isTalker();
   options.logPath = job.isTalker() ? job.options().log : "";
   options.appendLog = job.resumed().has_value();
   options.firstStep = firstStep;

@@ -14,16 +14,28 @@
 
 namespace ptlrt {
 
+/// Looks at a run from outside. Each rank calls it; `ended` = true, for all of them alike, ends the
+/// run there.
+class StepObserver {
+public:
+  virtual ~StepObserver() = default;
+  /// Gradients are whole, the norm is known.
+  virtual Status beforeUpdate(RankState &state, bool &ended) = 0;
+  virtual Status afterUpdate(RankState &state, bool &ended) = 0;
+};
+
 class Training {
 public:
-  explicit Training(Job &job) : job(job), info(job.info()) {}
+  explicit Training(Job &job, StepObserver *observer = nullptr)
+      : job(job), info(job.info()), observer(observer) {}
   /// Opens the data and runs all steps. The result is the exit status of the process.
   Expected<int> run();
+  /// Opens the data, gets the ranks' memory.
+  Status prepare();
 
 private:
   friend class StepLoop;
 
-  Status prepare();
   Status openSources();
   void announce();
   Status openReporter();
@@ -42,6 +54,7 @@ private:
 
   Job &job;
   const ProgramInfo &info;
+  StepObserver *observer;
   std::unique_ptr<DataSource> source;
   std::vector<std::unique_ptr<DataSource>> evalSources; ///< of info.evals
   std::optional<Reporter> reporter;

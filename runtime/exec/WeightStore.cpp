@@ -48,18 +48,6 @@ void fillPiece(const TensorOrigin &origin, const Mesh &mesh, ptlrt_rank &rank, u
   });
 }
 
-/// Returns whether `rank` is the first of those that hold the same piece.
-static bool ownsPiece(const TensorInfo &tensor, const Mesh &mesh, int rank) {
-  for (int axis = 0; axis < static_cast<int>(mesh.axes().size()); ++axis) {
-    bool cuts = false;
-    for (const std::vector<int> &axes : tensor.sharding)
-      cuts |= std::find(axes.begin(), axes.end(), axis) != axes.end();
-    if (!cuts && mesh.coordinate(rank, axis) != 0)
-      return false;
-  }
-  return true;
-}
-
 namespace {
 /// Reads elements of one tensor out of a rank's arena.
 class PieceReader {
@@ -117,7 +105,7 @@ TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const L
                       const Mesh &mesh, Communicator &comm) {
   std::vector<PieceReader> readers;
   for (int rank = 0; rank < mesh.ranks(); ++rank)
-    if (ownsPiece(tensor, mesh, rank))
+    if (firstHolder(tensor, mesh, rank) == rank)
       readers.emplace_back(tensor, layout, mesh, rank);
   return {name, tensor.shape,
           [readers = std::move(readers), &comm](int64_t begin, int64_t count, float *to) mutable {

@@ -28,6 +28,7 @@ private:
   /// An option that takes a whole number in a range.
   void number(CLI::App &command, const std::string &name, const std::string &help, int64_t least,
               int64_t most, std::function<void(int64_t)> store);
+  Status readCheck();
   Status describe(const CLI::ParseError &error) const;
   Status unknownOption() const;
 
@@ -36,6 +37,7 @@ private:
   Options options;
   std::string resumeFolder;
   std::vector<CLI::Option *> resumeOptions;
+  std::string checkSteps;
   Status badValue;
 };
 
@@ -109,6 +111,12 @@ void CommandLine::addTrain(CLI::App &command) {
   command.add_flag("--counters", options.counters, "print the bytes that ranks exchanged");
   command.add_flag("--check-replicas", options.checkReplicas,
                    "compare the ranks' weights after every step");
+  command
+      .add_option("--check", checkSteps,
+                  "only take N steps (default: 3), also on one rank, and compare losses, "
+                  "gradients, weights, replicas")
+      ->type_name("[N]")
+      ->expected(0, 1);
   command.add_flag("--quiet,-q", options.quiet, "print errors only");
 }
 
@@ -146,6 +154,23 @@ CommandLine::CommandLine() {
   addSample(*sample);
   info = app.add_subcommand("info", "print what the program is");
   app.require_subcommand(0, 1);
+}
+
+Status CommandLine::readCheck() {
+  const CLI::App &command = train->parsed() ? *train : app;
+  const CLI::Option *check = command.get_option("--check");
+  if (check->count() == 0)
+    return Status::ok();
+  std::optional<int64_t> steps = checkSteps.empty() ? 3 : parseInteger(checkSteps);
+  if (!steps || *steps < 1 || *steps > INT32_MAX)
+    return failure("'--check' takes a whole number from 1 to {}, got '{}'", INT32_MAX, checkSteps);
+  options.check = *steps;
+  for (const char *other :
+       {"--steps", "--save", "--save-grads", "--log", "--trace", "--report", "--checkpoint-dir",
+        "--checkpoint-every", "--keep", "--counters", "--check-replicas"})
+    if (command.get_option(other)->count() > 0)
+      return failure("'--check' and '{}' can't be given together", other);
+  return Status::ok();
 }
 
 /// CLI11 calls arguments that it has no use for extras; name the first.
@@ -195,6 +220,7 @@ Expected<std::variant<Options, PrintAndLeave>> CommandLine::parse(int argc,
     return describe(error);
   }
   PTLRT_TRY(badValue);
+  PTLRT_TRY(readCheck());
   if (sample->parsed())
     options.command = Command::Sample;
   if (info->parsed())

@@ -6,4 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/main/RunMain.h"
 
-int main(int argc, char **argv) { return ptlrt::runMain(ptlrt_program, argc, argv); }
+int main(int argc, char **argv) {
+  return ptlrt::runMain(ptlrt_program, &ptlrt_one_rank, argc, argv);
+}

@@ -8,6 +8,7 @@
 #include "runtime/core/Log.h"
 #include "runtime/exec/InfoText.h"
 #include "runtime/exec/Sampling.h"
+#include "runtime/exec/SelfCheck.h"
 #include "runtime/exec/Signals.h"
 #include "runtime/exec/Training.h"
 #include "runtime/main/CommandLine.h"
@@ -17,8 +18,17 @@
 
 namespace ptlrt {
 
-static Expected<int> runCommand(const ptlrt_program_t &program, const Options &options,
+namespace {
+/// The programs of an executable.
+struct Programs {
+  const ptlrt_program_t &program;
+  const ptlrt_program_t *oneRank;
+};
+} // namespace
+
+static Expected<int> runCommand(const Programs &programs, const Options &options,
                                 Processes *processes) {
+  const ptlrt_program_t &program = programs.program;
   if (options.command == Command::Info) {
     Expected<ProgramInfo> info = readProgram(program);
     if (info.isError())
@@ -28,6 +38,8 @@ static Expected<int> runCommand(const ptlrt_program_t &program, const Options &o
     return 0;
   }
   installSignalHandlers();
+  if (options.check)
+    return runSelfCheck(program, programs.oneRank, options, processes);
   Expected<std::unique_ptr<Job>> job = Job::create(program, options, processes);
   if (job.isError())
     return job.status();
@@ -37,10 +49,10 @@ static Expected<int> runCommand(const ptlrt_program_t &program, const Options &o
 }
 
 /// What a run ended with: its status, and what to say of it.
-static std::pair<int, std::string> runAll(const ptlrt_program_t &program, const Options &options,
+static std::pair<int, std::string> runAll(const Programs &programs, const Options &options,
                                           Processes *processes) {
   try {
-    Expected<int> result = runCommand(program, options, processes);
+    Expected<int> result = runCommand(programs, options, processes);
     return result.isOk() ? std::pair(*result, std::string()) : std::pair(1, result.message());
   } catch (const std::exception &error) {
     return {1, error.what()};
@@ -57,30 +69,31 @@ static void printOnce(const std::string &message) {
 }
 
 /// One rank of a run whose ranks are processes. Only one process speaks, and all end together.
-static int runLaunched(const ptlrt_program_t &program, const Options &options) {
+static int runLaunched(const Programs &programs, const Options &options) {
   Expected<std::unique_ptr<Processes>> joined = Processes::join();
   if (joined.isError()) {
     printOnce(joined.message());
     return 1;
   }
   Processes &processes = **joined;
-  auto [status, message] = runAll(program, options, &processes);
+  auto [status, message] = runAll(programs, options, &processes);
   int failed = processes.settle(!message.empty());
   if (failed == processes.rank())
     printError(message);
   return failed >= 0 ? 1 : status;
 }
 
-static int runParsed(const ptlrt_program_t &program, const Options &options) {
+static int runParsed(const Programs &programs, const Options &options) {
   if (Processes::areLaunched())
-    return runLaunched(program, options);
-  auto [status, message] = runAll(program, options, nullptr);
+    return runLaunched(programs, options);
+  auto [status, message] = runAll(programs, options, nullptr);
   if (!message.empty())
     printError(message);
   return status;
 }
 
-int runMain(const ptlrt_program_t &program, int argc, const char *const *argv) {
+int runMain(const ptlrt_program_t &program, const ptlrt_program_t *oneRank, int argc,
+            const char *const *argv) {
   try {
     auto parsed = parseCommandLine(argc, argv);
     if (parsed.isError()) {
@@ -88,7 +101,7 @@ int runMain(const ptlrt_program_t &program, int argc, const char *const *argv) {
       return 2;
     }
     if (const auto *options = std::get_if<Options>(&*parsed))
-      return runParsed(program, *options);
+      return runParsed({program, oneRank}, *options);
     if (Processes::launchedRank() == 0)
       fmt::print("{}", std::get<PrintAndLeave>(*parsed).text);
     return 0;

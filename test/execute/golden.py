@@ -144,6 +144,8 @@ def main():
     log = work / "log.jsonl"
     call("./model", "--init", case / "init.safetensors", "--log", log, "--save", "final.safetensors", "--save-grads", "grads.safetensors",
          "--check-replicas", "--quiet", cwd=work)
+    if options.mesh != "dp=1":
+        call("./model", "--init", case / "init.safetensors", "--check", "2", cwd=work)
     check = Check()
     compare_run(check, case, run, log, read_safetensors(work / "final.safetensors"))
     compare_gradients(check, case, read_safetensors(work / "grads.safetensors"))

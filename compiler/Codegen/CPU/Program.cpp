@@ -3,7 +3,7 @@
 //
 // Stage functions are built first; what they call decides which kernels exist.
 // Kernels are lowered by MLIR, linked with the stages into one LLVM module,
-// where everything but `ptlrt_program` is internal.
+// where everything but the program's symbol is internal.
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CPU/LowerKernels.h"
 #include "compiler/Codegen/CPU/StageCode.h"
@@ -86,7 +86,7 @@ void ProgramBuilder::addProgram(llvm::Module &module, const codegen::Schedule &s
                                      text, number(i64, metadata.size()), instructions,
                                      number(i64, rows), list, number(i64, functions.size())});
   new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage,
-                           program, "ptlrt_program");
+                           program, options.symbol);
 }
 
 /// Line tables know plain places only. An operation without one takes that of what is around it,

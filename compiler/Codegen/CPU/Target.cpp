@@ -12,6 +12,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include <mutex>
 
 using namespace ptlc;
 using namespace ptlc::cpu;
@@ -33,10 +34,13 @@ codegen::TargetOptions cpu::resolveNative(codegen::TargetOptions options) {
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 cpu::createTargetMachine(const codegen::TargetOptions &options) {
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
+  static std::once_flag once; // compilations may run on several threads
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);

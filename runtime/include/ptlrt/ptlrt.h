@@ -63,7 +63,8 @@ typedef struct ptlrt_instruction {
   int64_t micro;
 } ptlrt_instruction;
 
-/** The one symbol that an object exports. */
+/** The one symbol that an object exports; that for one rank, which `--check` compares with, exports
+ * ptlrt_one_rank. */
 typedef struct ptlrt_program_t {
   uint64_t magic;
   uint32_t version;
@@ -77,6 +78,8 @@ typedef struct ptlrt_program_t {
 } ptlrt_program_t;
 
 extern const ptlrt_program_t ptlrt_program;
+/** Its address is null where it is left out. */
+extern const ptlrt_program_t ptlrt_one_rank __attribute__((weak));
 
 /** Runs `kernel` over `rows` rows, in pieces of at least `grain` on the rank's
  * worker threads. grain >= rows means: in one piece, on the calling thread. */

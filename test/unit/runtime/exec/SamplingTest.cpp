@@ -63,7 +63,7 @@ SampleRun sample(std::vector<const char *> arguments, int64_t dp = 1,
   arguments.insert(arguments.begin(), {"model", "sample"});
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
-  int status = runMain(program, static_cast<int>(arguments.size()), arguments.data());
+  int status = runMain(program, nullptr, static_cast<int>(arguments.size()), arguments.data());
   std::string output = ::testing::internal::GetCapturedStdout();
   return {status, output, ::testing::internal::GetCapturedStderr()};
 }

@@ -45,7 +45,7 @@ protected:
       argv.push_back(argument.c_str());
     ::testing::internal::CaptureStdout();
     ::testing::internal::CaptureStderr();
-    int status = runMain(program.descriptor(), static_cast<int>(argv.size()), argv.data());
+    int status = runMain(program.descriptor(), nullptr, static_cast<int>(argv.size()), argv.data());
     output = ::testing::internal::GetCapturedStdout();
     errors = ::testing::internal::GetCapturedStderr();
     return status;

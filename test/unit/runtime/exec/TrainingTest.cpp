@@ -183,7 +183,7 @@ TEST_F(TrainingRun, ReplicasThatDiffer) {
   // Without the all-reduce each rank goes its own way.
   auto drop = [](json &metadata) { metadata["collectives"][0]["segments"] = json::array(); };
   EXPECT_EQ(run({"--check-replicas", "--quiet"}, drop), 1);
-  EXPECT_THAT(errors, HasSubstr("error: rank 1, step 0: replicas differ: element 0 of 'w' is"));
+  EXPECT_THAT(errors, HasSubstr("error: rank 1, step 0: replicas differ: element [0] of 'w' is"));
 }
 
 TEST_F(TrainingRun, WrongOptionsAndFiles) {

@@ -52,6 +52,17 @@ TEST(CommandLine, ResumeMayLackItsFolder) {
   EXPECT_EQ(accept({"sample", "--resume", "runs/a"}).resume, "runs/a");
 }
 
+TEST(CommandLine, ChecksSteps) {
+  EXPECT_EQ(accept({"--check"}).check, 3);
+  EXPECT_EQ(accept({"--check", "--quiet"}).check, 3);
+  EXPECT_EQ(accept({"train", "--check=7", "--set", "lr=1"}).check, 7);
+  EXPECT_EQ(accept({}).check, std::nullopt);
+  EXPECT_EQ(refuse({"--check", "0"}),
+            "'--check' takes a whole number from 1 to 2147483647, got '0'");
+  EXPECT_THAT(refuse({"--check", "many"}), HasSubstr("got 'many'"));
+  EXPECT_EQ(refuse({"--check", "--save", "x"}), "'--check' and '--save' can't be given together");
+}
+
 TEST(CommandLine, OtherCommands) {
   Options options = accept(
       {"sample", "--prompt", "To be", "--tokens", "10", "--temperature", "0", "--top-k", "5"});
