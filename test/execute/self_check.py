@@ -98,11 +98,11 @@ def metadata(executable):
 def build_faulty(work, case):
     """A program into which FAULT puts faults."""
     work.mkdir(parents=True, exist_ok=True)
-    compiler = next(filter(None, map(shutil.which, ("clang-22", "cc", "gcc", "clang"))))
-    result = run(compiler, "-c", "-I", HERE.parent.parent / "runtime/include", HERE / "Inputs/fault.c", "-o", "fault.o", cwd=work)
+    compiler = next(filter(None, map(shutil.which, ("clang++-22", "c++", "g++", "clang++"))))
+    result = run(compiler, "-x", "c", "-c", "-I", HERE.parent.parent / "runtime/include", HERE / "Inputs/fault.c", "-o", "fault.o", cwd=work)
     expect(result.returncode == 0, compiler, result)
     linker = work / "linker"
-    linker.write_text(f'#!/bin/sh\nexec c++ "$@" {work}/fault.o -Wl,--wrap=ptlrt_collective\n')
+    linker.write_text(f'#!/bin/sh\nexec {compiler} "$@" {work}/fault.o -Wl,--wrap=ptlrt_collective\n')
     linker.chmod(0o755)
     build(work, *case, "--linker", linker)
     result = run("./m", "--check", "1", cwd=work)

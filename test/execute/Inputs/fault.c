@@ -1,7 +1,12 @@
-// A collective that goes wrong, linked into a program with -Wl,--wrap=ptlrt_collective. FAULT says how, on meshes only:
-//   drop INDEX                          the collective isn't run
-//   scale INDEX OFFSET FACTOR RANK      after it, the float at OFFSET of the arena is multiplied, on rank RANK (-1: all)
+//===- fault.c - A collective that goes wrong -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+//
+// Linked into a program with -Wl,--wrap=ptlrt_collective. FAULT says what goes
+// wrong, on meshes only:
+//   drop INDEX                      the collective isn't run
+//   scale INDEX OFFSET FACTOR RANK  after it, the float at OFFSET of the arena is
+//                                   multiplied, on rank RANK (-1: on all)
+//===----------------------------------------------------------------------===//
 #include "ptlrt/ptlrt.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 using namespace ptlrt;
 using nlohmann::json;
