@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-# GPT-2's training step in PyTorch, random tokens: eager, compiled, or DDP on two processes.
+# GPT-2's training step in PyTorch, random tokens: eager, compiled, or two processes with DDP or tensor parallelism.
 # SPDX-License-Identifier: Apache-2.0
 # Prints one JSON line: milliseconds of each timed step, the first losses, peak memory.
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -20,10 +21,11 @@ parser.add_argument("--batch", type=int, default=4)
 parser.add_argument("--steps", type=int, default=4)
 parser.add_argument("--warm-up", type=int, default=2)
 parser.add_argument("--threads", type=int, default=1)
-parser.add_argument("--mode", choices=["eager", "compile", "ddp"], default="eager")
+parser.add_argument("--mode", choices=["eager", "compile", "ddp", "tp"], default="eager")
 a = parser.parse_args()
+parallel = a.mode in ("ddp", "tp")
 
-if a.mode == "ddp" and "RANK" not in os.environ:
+if parallel and "RANK" not in os.environ:
     env = dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(20000 + os.getpid() % 20000))
     command = [sys.executable] + sys.argv
     ranks = [subprocess.Popen(command, env=dict(env, RANK=str(r), WORLD_SIZE="2")) for r in range(2)]
@@ -37,18 +39,30 @@ from torch.nn import functional as F
 torch.set_num_threads(a.threads)
 
 
+class Projections(nn.Module):
+    """Queries, keys and values by one product; by three where each is split over ranks by heads."""
+
+    def __init__(self):
+        super().__init__()
+        count = 3 if a.mode == "tp" else 1
+        self.parts = nn.ModuleList(nn.Linear(a.embed, 3 // count * a.embed) for _ in range(count))
+
+    def forward(self, x):
+        return [p(x) for p in self.parts] if len(self.parts) > 1 else self.parts[0](x).split(a.embed, 2)
+
+
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
         self.ln1, self.ln2 = nn.LayerNorm(a.embed), nn.LayerNorm(a.embed)
-        self.qkv, self.proj = nn.Linear(a.embed, 3 * a.embed), nn.Linear(a.embed, a.embed)
+        self.qkv, self.proj = Projections(), nn.Linear(a.embed, a.embed)
         self.fc, self.out = nn.Linear(a.embed, 4 * a.embed), nn.Linear(4 * a.embed, a.embed)
 
     def forward(self, x):
-        b, t, c = x.shape
-        q, k, v = (y.view(b, t, a.heads, -1).transpose(1, 2) for y in self.qkv(self.ln1(x)).split(c, 2))
+        b, t, _ = x.shape
+        q, k, v = (y.view(b, t, -1, a.embed // a.heads).transpose(1, 2) for y in self.qkv(self.ln1(x)))
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.proj(y.transpose(1, 2).reshape(b, t, c))
+        x = x + self.proj(y.transpose(1, 2).reshape(b, t, -1))
         return x + self.out(F.gelu(self.fc(self.ln2(x)), approximate="tanh"))
 
 
@@ -57,45 +71,73 @@ class GPT(nn.Module):
         super().__init__()
         self.wte, self.wpe = nn.Embedding(a.vocab, a.embed), nn.Embedding(a.seq, a.embed)
         self.blocks = nn.Sequential(*(Block() for _ in range(a.layers)))
-        self.ln = nn.LayerNorm(a.embed)
+        self.ln, self.head = nn.LayerNorm(a.embed), nn.Linear(a.embed, a.vocab, bias=False)
+        self.head.weight = self.wte.weight
         for p in self.parameters():
             if p.dim() == 2:
                 nn.init.normal_(p, std=0.02)
 
     def forward(self, tokens, targets):
         x = self.ln(self.blocks(self.wte(tokens) + self.wpe.weight))
-        return F.cross_entropy(F.linear(x, self.wte.weight).view(-1, a.vocab), targets.reshape(-1))
+        return F.cross_entropy(self.head(x).view(-1, a.vocab), targets.reshape(-1))
+
+
+def split_over_ranks(model):
+    """Megatron's split: heads, the hidden layer and the vocabulary, whose logits are never gathered."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    mesh = init_device_mesh("cpu", (2,))
+    layers = {f"qkv.parts.{i}": ColwiseParallel() for i in range(3)}
+    layers.update(proj=RowwiseParallel(), fc=ColwiseParallel(), out=RowwiseParallel())
+    for block in model.blocks:
+        parallelize_module(block, mesh, layers)
+    parallelize_module(model, mesh, {
+        "wte": RowwiseParallel(input_layouts=Replicate()),
+        "head": ColwiseParallel(output_layouts=Shard(-1), use_local_output=False)})
+    model.head.weight = model.wte.weight
 
 
 torch.manual_seed(1)
-model, rank, batch = GPT(), 0, a.batch
-if a.mode == "ddp":
+model, rank, batch, context = GPT(), 0, a.batch, contextlib.nullcontext
+run = torch.compile(model) if a.mode == "compile" else model
+if parallel:
     from torch import distributed
 
-    rank, batch = int(os.environ["RANK"]), a.batch // 2
+    rank = int(os.environ["RANK"])
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[rank % len(os.sched_getaffinity(0))]})
     distributed.init_process_group("gloo")
-    run = nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
-else:
-    run = torch.compile(model) if a.mode == "compile" else model
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.0, fused=True)
-generator = torch.Generator().manual_seed(rank)
+    if a.mode == "ddp":
+        batch //= 2
+        run = nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
+    else:
+        from torch.distributed.tensor.parallel import loss_parallel as context
+
+        split_over_ranks(model)
+# The fused optimizer takes split and whole tensors only in lists of their own.
+kinds = {}
+for p in model.parameters():
+    kinds.setdefault(type(p.data), []).append(p)
+optimizer = torch.optim.AdamW([{"params": ps} for ps in kinds.values()], lr=1e-4, weight_decay=0.0, fused=True)
+generator = torch.Generator().manual_seed(rank if a.mode == "ddp" else 0)
 times, losses = [], []
 for step in range(a.warm_up + a.steps):
     data = torch.randint(0, min(a.vocab, 50257), (batch, a.seq + 1), generator=generator)
-    if a.mode == "ddp":
+    if parallel:
         distributed.barrier()
     start = time.perf_counter()
-    loss = run(data[:, :-1], data[:, 1:])
-    loss.backward()
+    with context():
+        loss = run(data[:, :-1], data[:, 1:])
+        loss.backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-    if a.mode == "ddp":
+    if parallel:
         distributed.barrier()
     times.append((time.perf_counter() - start) * 1e3)
-    losses.append(loss.item())
+    losses.append((loss.full_tensor() if a.mode == "tp" else loss).item())
 if rank == 0:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"ms": times[a.warm_up:], "losses": losses[:3], "rss_mb": memory}), flush=True)
-if a.mode == "ddp":
+if parallel:
     distributed.destroy_process_group()
