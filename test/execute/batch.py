@@ -76,7 +76,7 @@ train M {{ data npy(x: "x.npy", y: "y.npy", n: "n.npy"); batch {batch}; steps 1;
 
 def train(work, mesh):
     """Loss, norm and weight after a step."""
-    golden.call("ptlc", "model.ptl", "--mesh", mesh, "-o", "model", cwd=work)
+    golden.call("ptlc", "model.ptl", "--mesh", mesh, "--no-check", "-o", "model", cwd=work)
     (work / "log.jsonl").unlink(missing_ok=True)
     golden.call("./model", "--save", "saved.safetensors", "--log", "log.jsonl", "--check-replicas", "--quiet", cwd=work)
     (line,) = (line for line in map(json.loads, (work / "log.jsonl").read_text().splitlines()) if "grad_norm" in line)

@@ -72,7 +72,7 @@ def check(work, dp, micro, bucket=""):
     lines = collections.Counter(member["line"].rsplit(":", 1)[0] for member in members)
     expect(f"{name}: lines", dict(lines), {"m.ptl:9": 4, "m.ptl:10": 1, "m.ptl:11": 1})
 
-    call("ptlc", "m.ptl", "--plan", "p", "-o", "m", cwd=work)
+    call("ptlc", "m.ptl", "--plan", "p", "--no-check", "-o", "m", cwd=work)
     call("./m", "--quiet", "--report", "run.json", "--save", "w.safetensors", cwd=work)
     counted = json.loads((work / "run.json").read_text())
     counted = counted["collectives"]

@@ -75,7 +75,7 @@ class Program:
 
     def compile(self, mesh, rules, status=0):
         folder = self.write(mesh, rules)
-        self.call(folder, "ptlc", "m.ptl", "--plan", "p", "-O1", "-o", "m", status=status)
+        self.call(folder, "ptlc", "m.ptl", "--plan", "p", "-O1", "--no-check", "-o", "m", status=status)
         return folder
 
     def run(self, mesh="", rules=(), status=0, init=None):
