@@ -114,7 +114,10 @@ Expected<bool> Processes::wait(PtlrtMpiQueue *queue, bool forever) {
     PTLRT_TRY(check(api->test(queue, &isDone)));
     if (isDone)
       return true;
+    bool wasReplying = isReplying;
     PTLRT_TRY(serve());
+    if (isReplying != wasReplying)
+      turn = 0; // whoever fetches seldom fetches once
     if (turn < policy.spin)
       continue;
     if (turn < policy.spin + policy.yield) {
