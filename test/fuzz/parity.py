@@ -69,7 +69,7 @@ def try_parity(root, seeds, emit):
             def fails(texts, kind=kind):
                 return [kind_of(v.replace("refused", "wrong")) == kind for v in verdicts(work, texts, emit)]
 
-            keep(root, seed, verdict, fails)
+            keep(root, seed, shardings.generate(seed), verdict, fails)
     shutil.rmtree(work)
     return found
 
@@ -86,20 +86,20 @@ def try_execute(root, seed):
             return f"wrong: {finding}"
         return f"refused: {next(iter(refused.values()))}" if refused else "equal"
 
-    found = verdict(shardings.generate(seed))
+    text = shardings.generate(seed).replace("lr: 1.0", "lr: 0.01")  # at a rate of 1, two steps may make much of a rounding
+    found = verdict(text)
     if found.startswith("wrong"):
-        keep(root, seed, found, lambda texts: [kind_of(verdict(text)) == kind_of(found) for text in texts])
+        keep(root, seed, text, found, lambda texts: [kind_of(verdict(text)) == kind_of(found) for text in texts], batch=1)
     shutil.rmtree(work)
     return {seed: found}
 
 
-def keep(root, seed, verdict, fails, shrunk=set()):
+def keep(root, seed, text, verdict, fails, batch=shrink.BATCH, shrunk=set()):
     """Writes a finding to disk, and its smallest form if it is the first of its kind."""
-    text = shardings.generate(seed)
     (root / f"finding-{seed}.ptl").write_text(text)
     if kind_of(verdict) not in shrunk:
         shrunk.add(kind_of(verdict))
-        text = shrink.shrink(text, fails)
+        text = shrink.shrink(text, fails, batch)
         (root / f"finding-{seed}-small.ptl").write_text(text)
         verdict += f"\n\n{text}"
     (root / f"finding-{seed}.txt").write_text(verdict)

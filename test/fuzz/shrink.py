@@ -43,23 +43,26 @@ def with_sizes(lines):
                     yield [*lines[:place], line[: number.start()] + str(smaller) + line[number.end() :], *lines[place + 1 :]]
 
 
-def first_failing(candidates, fails):
+def first_failing(candidates, fails, batch, end):
     """The first of the candidates that fails, or None; `fails` says for a list of texts which do."""
     candidates = list(candidates)
-    for start in range(0, len(candidates), BATCH):
-        some = candidates[start : start + BATCH]
+    for start in range(0, len(candidates), batch):
+        if time.monotonic() > end:
+            return None
+        some = candidates[start : start + batch]
         for lines, failing in zip(some, fails(["\n".join(lines) + "\n" for lines in some])):
             if failing:
                 return lines
     return None
 
 
-def shrink(text, fails, seconds=120):
-    """The smallest program found that still fails. `fails` takes texts and returns a truth value for each."""
+def shrink(text, fails, batch=BATCH, seconds=120):
+    """The smallest program found that still fails, after at most some `seconds`. `fails` takes up to `batch` texts and returns a truth value for
+    each."""
     lines, end = text.splitlines(), time.monotonic() + seconds
-    while time.monotonic() < end:
+    while True:
         for steps in (without_lines, with_parts, with_sizes):
-            found = first_failing(steps(lines), fails)
+            found = first_failing(steps(lines), fails, batch, end)
             if found is not None:
                 lines = found
                 break
