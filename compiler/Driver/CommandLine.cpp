@@ -91,10 +91,12 @@ static void addProgramOptions(CLI::App &app, CompileOptions &options, Texts &tex
   app.add_option("--plan", options.plan, "Compile for this plan of the file (default: one device)");
   app.add_option("--mesh", texts.mesh,
                  "Sizes of the mesh, such as dp=4: without --plan, 4 copies that share each batch")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("-D,--define", texts.defines,
                  "Replace a dim or const of the file, or train's batch or steps: -D layers=24")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("-O", options.optimization, "Level of optimization of kernels, 0 to 3")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
@@ -154,7 +156,9 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
   std::vector<std::string> files;
   CLI::App *check = app.add_subcommand("check", "Check files and all of their plans");
   check->add_option("files", files, "The .ptl files")->required();
-  check->add_option("-D,--define", texts.defines, "Replace a dim or const")->take_all();
+  check->add_option("-D,--define", texts.defines, "Replace a dim or const")
+      ->take_all()
+      ->allow_extra_args(false);
   check->add_flag("--verify-diagnostics", options.verifyDiagnostics,
                   "Compare the messages with the file's 'expected-error' comments");
 
