@@ -67,12 +67,15 @@ static double reduceBytes(double payload, double ranks) {
 static json::Array describeMembers(spmd::AllReduceOp op, double ranks) {
   json::Array members;
   for (auto [member, value] :
-       llvm::zip_equal(op.getMembersAttr().getAsRange<spmd::MemberAttr>(), op.getOutputs()))
-    members.push_back(
-        json::Object{{"line", member.getLine().str()},
-                     {"reason", member.getReason().str()},
-                     {"elements", cast<RankedTensorType>(value.getType()).getNumElements()},
-                     {"bytes", reduceBytes(bytesOf(value.getType()), ranks)}});
+       llvm::zip_equal(op.getMembersAttr().getAsRange<spmd::MemberAttr>(), op.getOutputs())) {
+    json::Object entry{{"line", member.getLine().str()},
+                       {"reason", member.getReason().str()},
+                       {"elements", cast<RankedTensorType>(value.getType()).getNumElements()},
+                       {"bytes", reduceBytes(bytesOf(value.getType()), ranks)}};
+    if (member.getInstead())
+      entry["instead_of"] = member.getInstead().str();
+    members.push_back(std::move(entry));
+  }
   return members;
 }
 
@@ -171,8 +174,32 @@ static void describeExchange(json::Object &object, spmd::AllToAllOp op,
   object["bytes"] = exchangedBytes(op, sizes, from, to, bytes);
 }
 
+/// A rank that keeps its shard receives nothing.
+static void describePermute(json::Object &object, spmd::PermuteOp op,
+                            const codegen::Places &places) {
+  auto ranks = static_cast<double>(addAxes(object, op.getAxes(), op));
+  json::Array sources;
+  int64_t movers = 0;
+  auto list = op.getSources(spmd::findMesh(op->getParentOfType<ModuleOp>()));
+  for (auto [place, source] : llvm::enumerate(list)) {
+    sources.push_back(source);
+    movers += source != static_cast<int64_t>(place);
+  }
+  object["kind"] = "permute";
+  object["reason"] = op.getReason().value_or("").str();
+  object["type"] = elementName(op.getX().getType());
+  object["sources"] = std::move(sources);
+  object["segments"] =
+      json::Array{json::Object{{"in", codegen::layoutOf(op.getX(), places)},
+                               {"out", codegen::layoutOf(op.getResult(), places)}}};
+  object["elements"] = cast<RankedTensorType>(op.getX().getType()).getNumElements();
+  object["bytes"] = bytesOf(op.getX().getType()) * static_cast<double>(movers) / ranks;
+}
+
 json::Object codegen::describeCollective(Operation *op, const Places &places, int64_t times) {
   json::Object object{{"times", times}, {"line", lineOf(op->getLoc())}};
+  if (auto other = op->getAttrOfType<StringAttr>(spmd::kInsteadOf))
+    object["instead_of"] = other.str();
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](spmd::AllReduceOp reduce) {
         describeReduce(object, reduce, places);
@@ -189,12 +216,13 @@ json::Object codegen::describeCollective(Operation *op, const Places &places, in
         object["reduce"] = kFolds[unsigned(scatter.getKind())];
         object["reason"] = scatter.getReason().value_or("").str();
       })
-      .Case([&](spmd::AllToAllOp exchange) { describeExchange(object, exchange, places); });
+      .Case([&](spmd::AllToAllOp exchange) { describeExchange(object, exchange, places); })
+      .Case([&](spmd::PermuteOp permute) { describePermute(object, permute, places); });
   return object;
 }
 
 LogicalResult codegen::checkCollective(Operation *op) {
-  if (isa<spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp>(op))
+  if (isa<spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp, spmd::PermuteOp>(op))
     return success();
   auto reduce = dyn_cast<spmd::AllReduceOp>(op);
   if (!reduce)

@@ -52,34 +52,68 @@ std::string Expressions::at(StringRef place, StringRef reason) const {
   return best->text;
 }
 
-/// Prints the expression and the reason, of all that travels in a collective.
+/// The reason as a sentence about the expression: "`h @ w2` sums over 'hidden', which is split over
+/// tp".
+static std::string sentence(const Collective &part, const Expressions &expressions) {
+  std::string text = expressions.at(part.line, part.reason);
+  StringRef reason = part.reason;
+  if (text.empty())
+    return reason.str();
+  // The operation's name stands for the expression.
+  if (reason.starts_with("'ptl."))
+    return "`" + text + "`" + reason.drop_front(reason.find("' ") + 1).str();
+  return "`" + text + "`: " + reason.str();
+}
+
+/// Prints the reason of all that travels in a collective, and what was weighed, too.
 static void printReasons(const Collective &collective, const Expressions &expressions,
                          llvm::raw_ostream &os) {
   ArrayRef<Collective> parts(collective.members);
   for (const Collective &part : parts.empty() ? ArrayRef(collective) : parts) {
-    std::string text = expressions.at(part.line, part.reason);
     os << "      ";
     if (!parts.empty())
       os << bytesText(part.stepBytes()) << " of it, " << part.line << ": ";
-    os << (text.empty() ? "" : "`" + text + "`: ") << part.reason << "\n";
+    os << sentence(part, expressions) << "\n";
+    if (!part.insteadOf.empty())
+      os << "        rather than " << part.insteadOf << "\n";
   }
+}
+
+/// The axes of a collective; those on slower links say by how much.
+static std::string linksText(const Collective &collective, const sharding::Mesh &mesh) {
+  std::string text;
+  for (const std::string &name : collective.axes) {
+    text += (text.empty() ? "" : ", ") + name;
+    int axis = mesh.find(name);
+    if (axis >= 0 && mesh[axis].weight > 1)
+      text += llvm::formatv(" ({0:f1}x)", mesh[axis].weight).str();
+  }
+  return text;
 }
 
 void ptlc::explainCollectives(ModuleOp module, const Expressions &expressions,
                               llvm::raw_ostream &os) {
   size_t number = 0;
   double total = 0;
+  bool slow = false;
+  sharding::Mesh mesh = shard::readMesh(module);
+  for (const sharding::Axis &axis : mesh.all())
+    slow |= axis.weight > 1;
   for (const Collective &collective : collectivesOf(module)) {
     total += collective.stepBytes();
     os << llvm::formatv("{0,4}  {1,-14} over {2,-8} {3,12}, {4} x {5}   {6}\n", ++number,
-                        collective.kind, collective.axesText(), bytesText(collective.stepBytes()),
-                        collective.times, bytesText(collective.bytes), collective.line);
+                        collective.kind, linksText(collective, mesh),
+                        bytesText(collective.stepBytes()), collective.times,
+                        bytesText(collective.bytes), collective.line);
     printReasons(collective, expressions, os);
   }
   if (number == 0)
     os << "ranks don't communicate\n";
   else
     os << llvm::formatv("{0} collectives a step, {1} per rank\n", number, bytesText(total));
+  if (slow && number > 0)
+    os << "axes marked (2.0x) have links on which a byte costs 2.0 times as much as on the "
+          "fastest\n";
 }
 
 /// Returns the weight, field or named value of the step, or null.

@@ -101,6 +101,7 @@ static Collective readCollective(const json::Object &object) {
   collective.times = integer(object, "times");
   collective.line = text(object, "line");
   collective.reason = text(object, "reason");
+  collective.insteadOf = text(object, "instead_of");
   if (const json::Array *members = object.getArray("members"))
     for (const json::Value &entry : *members) {
       Collective member = readCollective(*entry.getAsObject());

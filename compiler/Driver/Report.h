@@ -15,6 +15,7 @@ struct Collective {
   double bytes = 0;  ///< that a rank sends, each time
   int64_t times = 1; ///< a step; 0: of evaluation or sampling
   std::string line, reason;
+  std::string insteadOf;           ///< what was weighed, too, and would have been dearer
   std::vector<Collective> members; ///< what was merged into it
 
   double stepBytes() const { return bytes * static_cast<double>(times); }

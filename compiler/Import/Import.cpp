@@ -206,7 +206,7 @@ OwningOpRef<ModuleOp> ModuleImporter::run(const sema::Program *sampling) {
   op->setAttr("ptl.model", builder.getStringAttr(train.model));
   op->setAttr("ptl.source", builder.getStringAttr(sources.name(train.range.file)));
   op->setAttr("ptl.train", trainAttribute(builder, program, sources, !mixing));
-  op->setAttr("ptl.plan", planAttribute(builder, plan, directives, sources));
+  op->setAttr("ptl.plan", planAttribute(builder, program, plan, directives, sources));
 
   bool isShort = train.data.tail == sema::Tail::Short;
   if (isShort && mixing) {

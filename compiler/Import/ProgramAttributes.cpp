@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/ProgramAttributes.h"
 
+#include "compiler/Import/Links.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace ptlc;
@@ -229,13 +230,20 @@ static DictionaryAttr promiseAttribute(OpBuilder &builder, const sema::PlanSpec 
   return entries.get();
 }
 
-DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::PlanSpec &plan,
-                                           const Directives &directives,
+DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Program &program,
+                                           const sema::PlanSpec &plan, const Directives &directives,
                                            const lang::SourceManager &sources) {
   SmallVector<Attribute> mesh, promises;
-  for (const sema::MeshAxis &axis : plan.mesh)
-    if (axis.size > 1)
-      mesh.push_back(Entries(builder).text("name", axis.name).integer("size", axis.size).get());
+  for (const PlacedAxis &placed : placeAxes(program, plan)) {
+    const sema::MeshAxis &axis = plan.mesh[placed.axis];
+    if (axis.size == 1)
+      continue;
+    Entries entry(builder);
+    entry.text("name", axis.name).integer("size", axis.size);
+    if (placed.link != 1)
+      entry.real("link", placed.link);
+    mesh.push_back(entry.get());
+  }
   for (const sema::Promise &promise : plan.promises)
     promises.push_back(promiseAttribute(builder, plan, promise, sources));
   Entries entries(builder);

@@ -19,9 +19,9 @@ std::string placeOf(lang::SourceRange range, const lang::SourceManager &sources)
 mlir::DictionaryAttr trainAttribute(mlir::OpBuilder &builder, const sema::Program &program,
                                     const lang::SourceManager &sources, bool padsEvaluation);
 
-/// Returns the plan as a dictionary: mesh, shard rules, micro-batches, promises.
-mlir::DictionaryAttr planAttribute(mlir::OpBuilder &builder, const sema::PlanSpec &plan,
-                                   const Directives &directives,
+/// Returns the plan as a dictionary: mesh with links, shard rules, micro-batches, promises.
+mlir::DictionaryAttr planAttribute(mlir::OpBuilder &builder, const sema::Program &program,
+                                   const sema::PlanSpec &plan, const Directives &directives,
                                    const lang::SourceManager &sources);
 
 /// Returns a weight's initial value as {kind, a, b}.

@@ -18,6 +18,9 @@
 
 namespace ptlc::spmd {
 
+/// Of a collective, a text: what was weighed, too, and would have been dearer.
+inline constexpr llvm::StringLiteral kInsteadOf = "spmd.instead_of";
+
 /// Returns the only mesh of a module, or null.
 MeshOp findMesh(mlir::Operation *module);
 

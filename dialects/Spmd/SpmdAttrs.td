@@ -14,9 +14,17 @@ class Spmd_Attr<string name, string attrMnemonic> : AttrDef<Spmd_Dialect, name> 
 }
 
 def Spmd_AxisAttr : Spmd_Attr<"Axis", "axis"> {
-  let summary = "A mesh axis with its size";
-  let description = [{ Example: `#spmd.axis<dp = 2>` }];
-  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$size);
+  let summary = "A mesh axis with its size and link class";
+  let description = [{
+    `link` is what a byte costs between ranks that differ on the axis, 1 being the
+    fastest link of the mesh, and 1 if it isn't said.
+
+    Example: `#spmd.axis<dp = 2 link 18.0>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$size, OptionalParameter<"::mlir::FloatAttr">:$link);
+  let extraClassDeclaration = [{
+    double getByteCost() const { return getLink() ? getLink().getValueAsDouble() : 1; }
+  }];
 }
 
 def Spmd_AxesAttr : Spmd_Attr<"Axes", "axes"> {
@@ -79,13 +87,14 @@ def Spmd_CutsAttr : Spmd_Attr<"Cuts", "cuts"> {
 def Spmd_MemberAttr : Spmd_Attr<"Member", "member"> {
   let summary = "Why one of several values travels in a collective";
   let description = [{
-    The place of the .ptl expression that made a collective necessary, and the reason.
+    The place of the .ptl expression that made a collective necessary, the reason, and
+    what would have been dearer, if anything else was weighed.
 
     Example: `#spmd.member<"model.ptl:31:12" because "'ptl.dot' folds 'batch'">`
   }];
-  let parameters = (ins "::mlir::StringAttr":$line, "::mlir::StringAttr":$reason);
+  let parameters = (ins "::mlir::StringAttr":$line, "::mlir::StringAttr":$reason, OptionalParameter<"::mlir::StringAttr">:$instead);
   let hasCustomAssemblyFormat = 0;
-  let assemblyFormat = "`<` $line `because` $reason `>`";
+  let assemblyFormat = "`<` $line `because` $reason (`instead` `of` $instead^)? `>`";
 }
 def Spmd_MemberArrayAttr : TypedArrayAttrBase<Spmd_MemberAttr, "array of members">;
 

@@ -26,6 +26,7 @@ def Spmd_MeshOp : Spmd_Op<"mesh", [Symbol]> {
     A device's rank is the mixed radix number of its coordinates, first axis major.
 
     * (C1) axis names are different, sizes at least 1.
+    * (C2) links cost at least 1.
 
     Example: `spmd.mesh @mesh [dp = 2, tp = 2]`
   }];
@@ -108,6 +109,32 @@ def Spmd_AllToAllOp : Spmd_DimCollective<"all_to_all"> {
   }];
   let arguments = (ins Ptl_Tensor:$x, StrAttr:$from, StrAttr:$to, FlatSymbolRefAttr:$mesh, Spmd_AxesAttr:$axes, OptionalAttr<StrAttr>:$reason);
   let assemblyFormat = "$x `from` custom<DimName>($from) `to` custom<DimName>($to) `over` $mesh custom<AxisList>($axes) (`reason` $reason^)? attr-dict `:` type($x) `->` type($result)";
+}
+
+def Spmd_PermuteOp : Spmd_DimCollective<"permute"> {
+  let summary = "Hands whole shards on to other devices";
+  let description = [{
+    Each device gets the buffer of one that has, under the axes of `from`, the shard
+    which it should have under those of `to`. The shards are the same in both.
+
+    * (C1) `axes` isn't empty and names no axis twice.
+    * (C2) `mesh` refers to a `spmd.mesh` that has every axis of `axes`, `from` and `to`.
+    * (C3) operand and result have one type.
+    * (C4) `from` and `to` have a list for each dimension, neither is partial, and the two lists of a dimension
+           are of equal length and make equally many shards.
+    * (C5) `axes` are those of which a device and the one that it receives from may have different coordinates.
+    * (C6) the axes that are only in `from` have the sizes of those that are only in `to`.
+
+    Example: `%y = spmd.permute %x from <[[dp], [tp]]> to <[[tp], [dp]]> over @mesh [dp, tp] : tensor<4x4xf32, ...> -> tensor<4x4xf32, ...>`
+  }];
+  let arguments = (ins Ptl_Tensor:$x, Spmd_ShardingAttr:$from, Spmd_ShardingAttr:$to, FlatSymbolRefAttr:$mesh, Spmd_AxesAttr:$axes,
+                       OptionalAttr<StrAttr>:$reason);
+  let assemblyFormat = "$x `from` $from `to` $to `over` $mesh custom<AxisList>($axes) (`reason` $reason^)? attr-dict `:` type($x) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// Returns for each device of a group, in the order of `axes`, the place of the one that it receives from.
+    /// Every device sends to exactly one.
+    ::llvm::SmallVector<int64_t> getSources(MeshOp mesh);
+  }];
 }
 
 def Spmd_SliceOp : Spmd_DimCollective<"slice"> {

@@ -15,12 +15,21 @@ static ParseResult parseAxisBody(AsmParser &parser, spmd::AxisAttr &axis) {
   int64_t size = 0;
   if (ptl::parseName(parser, name) || parser.parseEqual() || parser.parseInteger(size))
     return failure();
-  axis = spmd::AxisAttr::get(parser.getContext(), name, size);
+  FloatAttr link;
+  if (succeeded(parser.parseOptionalKeyword("link"))) {
+    double value = 0;
+    if (parser.parseFloat(value))
+      return failure();
+    link = parser.getBuilder().getF64FloatAttr(value);
+  }
+  axis = spmd::AxisAttr::get(parser.getContext(), name, size, link);
   return success();
 }
 static void printAxisBody(AsmPrinter &printer, spmd::AxisAttr axis) {
   ptl::printName(printer, axis.getName().getValue());
   printer << " = " << axis.getSize();
+  if (axis.getLink())
+    printer << " link " << axis.getLink().getValue();
 }
 
 Attribute spmd::AxisAttr::parse(AsmParser &parser, Type) {

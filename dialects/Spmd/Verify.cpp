@@ -33,6 +33,9 @@ LogicalResult MeshOp::verify() {
                            << "' must have a size of at least 1, is " << axis.getSize();
     if (llvm::is_contained(seen, axis.getName()))
       return emitOpError() << "axis '" << axis.getName().getValue() << "' is given twice";
+    if (!(axis.getByteCost() >= 1)) // C2
+      return emitOpError() << "a byte costs at least 1 on the link of axis '"
+                           << axis.getName().getValue() << "', not " << axis.getByteCost();
     seen.push_back(axis.getName());
   }
   return success();
@@ -62,6 +65,14 @@ static LogicalResult verifyAxesOf(Operation *op, MeshOp mesh, ArrayRef<StringAtt
       return op->emitOpError() << "mesh '" << mesh.getSymName() << "' has no axis '"
                                << name.getValue() << "'";
   return success();
+}
+
+/// Returns all axes that cut a dimension.
+static SmallVector<StringAttr> axesOf(ShardingAttr sharding) {
+  SmallVector<StringAttr> list;
+  for (AxesAttr axes : sharding.getDims())
+    llvm::append_range(list, axes.getNames());
+  return list;
 }
 
 /// (C3) where one dimension shrinks: `whole`, divided by `axes`, must be `part`; all else equal.
@@ -142,6 +153,76 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(verifyShard(*this, mesh, getAxes(), getFromAttr(), between, getX().getType())))
     return failure();
   return verifyShard(*this, mesh, getAxes(), getToAttr(), between, result);
+}
+
+LogicalResult PermuteOp::verify() {
+  if (getX().getType() != getResult().getType())
+    return emitOpError("the result must have the operand's type"); // C3
+  size_t rank = cast<RankedTensorType>(getX().getType()).getRank();
+  for (ShardingAttr sharding : {getFrom(), getTo()}) {
+    if (sharding.getDims().size() != rank) // C4
+      return emitOpError() << "a sharding of " << sharding.getDims().size()
+                           << " dimensions for a value of " << rank;
+    if (sharding.isPartial())
+      return emitOpError("what is pending can't be in a permute");
+  }
+  return verifyAxes(*this, getAxes());
+}
+
+/// Number of shards behind those that axis `place` of a list tells apart.
+static int64_t shardsFrom(MeshOp mesh, ArrayRef<StringAttr> list, size_t place) {
+  int64_t product = 1;
+  for (StringAttr name : list.drop_front(place))
+    product *= *mesh.getAxisSize(name.getValue());
+  return product;
+}
+
+/// (C4) of one dimension; adds the axes that (C5) speaks of.
+static LogicalResult verifyMoved(PermuteOp op, MeshOp mesh, unsigned dim,
+                                 llvm::SetVector<StringAttr> &moved) {
+  ArrayRef<StringAttr> from = op.getFrom().getAxes(dim), to = op.getTo().getAxes(dim);
+  if (from.size() != to.size() || shardsFrom(mesh, from, 0) != shardsFrom(mesh, to, 0))
+    return op.emitOpError() << "dimension " << dim << " isn't cut into the same shards";
+  for (size_t i = 0; i < from.size(); i++)
+    if (from[i] != to[i] || shardsFrom(mesh, from, i) != shardsFrom(mesh, to, i)) {
+      moved.insert(from[i]);
+      moved.insert(to[i]);
+    }
+  return success();
+}
+
+/// (C6).
+static LogicalResult verifyBijection(PermuteOp op, MeshOp mesh) {
+  auto sizesOf = [&](ShardingAttr in, ShardingAttr notIn) {
+    SmallVector<int64_t> sizes;
+    for (StringAttr name : axesOf(in))
+      if (!llvm::is_contained(axesOf(notIn), name))
+        sizes.push_back(*mesh.getAxisSize(name.getValue()));
+    llvm::sort(sizes);
+    return sizes;
+  };
+  if (sizesOf(op.getFrom(), op.getTo()) != sizesOf(op.getTo(), op.getFrom()))
+    return op.emitOpError("the axes that are only in 'from' must have the sizes of those that are "
+                          "only in 'to'");
+  return success();
+}
+
+LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &tables) {
+  MeshOp mesh = lookUpMesh(*this, getMeshAttr(), tables);
+  if (!mesh || failed(verifyAxesOf(*this, mesh, getAxes().getNames())) ||
+      failed(verifyAxesOf(*this, mesh, axesOf(getFrom()))) ||
+      failed(verifyAxesOf(*this, mesh, axesOf(getTo()))))
+    return failure();
+  llvm::SetVector<StringAttr> moved;
+  for (unsigned dim = 0; dim < getFrom().getDims().size(); dim++)
+    if (failed(verifyMoved(*this, mesh, dim, moved)))
+      return failure();
+  ArrayRef<StringAttr> names = getAxes().getNames();
+  if (moved.size() != names.size() ||
+      !llvm::all_of(names, [&](StringAttr name) { return moved.contains(name); })) // C5
+    return emitOpError() << "moves shards over " << ptl::printDims(moved.getArrayRef())
+                         << ", not over " << ptl::printDims(names);
+  return verifyBijection(*this, mesh);
 }
 
 LogicalResult KeepOp::verify() {

@@ -17,6 +17,8 @@ const char *collectiveName(CollectiveKind kind) {
     return "reduce_scatter";
   case CollectiveKind::AllToAll:
     return "all_to_all";
+  case CollectiveKind::Permute:
+    return "permute";
   case CollectiveKind::Broadcast:
     return "broadcast";
   }

@@ -12,7 +12,14 @@
 
 namespace ptlrt {
 
-enum class CollectiveKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast };
+enum class CollectiveKind : uint8_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Permute,
+  Broadcast
+};
 enum class ReduceKind : uint8_t { Sum, Max, Min };
 const char *collectiveName(CollectiveKind kind);
 const char *reduceName(ReduceKind kind);
@@ -23,7 +30,7 @@ const char *reduceName(ReduceKind kind);
 /// `length` by the axes of the group, by nested ceil division (pieceExtent); they may end early or
 /// be empty. All-to-all joins the pieces of one dimension and cuts another: the whole is [outer,
 /// length, middle, other, inner], `in` holds a piece of `length` and `out` one of `other`, or the
-/// other way round (`joinsSecond`).
+/// other way round (`joinsSecond`). Permute gives `in` on as it is, to `out` of another rank.
 struct CommSegment {
   Layout in, out;
   int64_t outer = 1, length = 1, inner = 1;
@@ -39,7 +46,9 @@ struct Collective {
   Element element = Element::F32;
   std::vector<int> axes; ///< of the mesh, major first
   std::vector<CommSegment> segments;
-  int root = 0;              ///< broadcast: place in the group
+  int root = 0; ///< broadcast: place in the group
+  /// Permute: for each place in the group the one whose `in` becomes `out`; each occurs once.
+  std::vector<int> sources;
   double predictedBytes = 0; ///< per call and rank, by the compiler; a fraction if M isn't even
   int64_t times = 1;         ///< calls per step
   std::string line, reason;

@@ -104,6 +104,16 @@ Status Checker::function(const char *what, int64_t index) {
   return Status::ok();
 }
 
+static bool isPermutation(const std::vector<int> &list, int64_t count) {
+  std::vector<bool> seen(count, false);
+  for (int place : list) {
+    if (place < 0 || place >= count || seen[place])
+      return false;
+    seen[place] = true;
+  }
+  return static_cast<int64_t>(list.size()) == count;
+}
+
 Status Checker::collective(const Collective &collective) {
   int64_t members = 1;
   std::vector<int64_t> sizes;
@@ -113,6 +123,9 @@ Status Checker::collective(const Collective &collective) {
   }
   if (collective.root < 0 || collective.root >= members)
     return failure("a broadcast has root {} of {}", collective.root, members);
+  if (collective.kind == CollectiveKind::Permute && !isPermutation(collective.sources, members))
+    return failure("the sources of {} aren't its {} members, each once",
+                   collective.describe(info.mesh), members);
   for (const CommSegment &segment : collective.segments)
     PTLRT_TRY(this->segment(collective, segment, sizes));
   return Status::ok();
@@ -132,6 +145,9 @@ Status Checker::segment(const Collective &collective, const CommSegment &segment
   case CollectiveKind::AllReduce:
   case CollectiveKind::Broadcast:
     return layout(name, segment.in, size, segment.in.rows * segment.in.cols);
+  case CollectiveKind::Permute:
+    in = out = segment.in.rows * segment.in.cols;
+    break;
   case CollectiveKind::AllGather:
     in = cut(segment.length);
     break;

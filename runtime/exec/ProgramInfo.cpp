@@ -165,6 +165,7 @@ static Collective readCollective(const json &from, const Mesh &mesh) {
       {"all_gather", CollectiveKind::AllGather},
       {"reduce_scatter", CollectiveKind::ReduceScatter},
       {"all_to_all", CollectiveKind::AllToAll},
+      {"permute", CollectiveKind::Permute},
       {"broadcast", CollectiveKind::Broadcast}};
   Collective collective;
   std::string kind = from.at("kind"), reduce = from.value("reduce", "sum");
@@ -196,6 +197,7 @@ static Collective readCollective(const json &from, const Mesh &mesh) {
     collective.segments.push_back(result);
   }
   collective.root = from.value("root", 0);
+  collective.sources = from.value("sources", std::vector<int>());
   collective.predictedBytes = from.value("bytes", 0.0);
   collective.times = from.value("times", int64_t{1});
   collective.line = from.value("line", "");

@@ -67,7 +67,7 @@ def check(work, dp, micro, bucket=""):
         expect(f"{name}: elements of the members", sum(one["elements"] for one in inside), entry["elements"])
         if abs(sum(one["bytes"] for one in inside) - entry["bytes"]) > 1e-6:
             sys.exit(f"{name}: members' bytes don't add up to {entry['bytes']}")
-    if any("folds 'batch'" not in member["reason"] for member in members):
+    if any("sums over 'batch'" not in member["reason"] for member in members):
         sys.exit(f"{name}: an entry has no reason: {members}")
     lines = collections.Counter(member["line"].rsplit(":", 1)[0] for member in members)
     expect(f"{name}: lines", dict(lines), {"m.ptl:9": 4, "m.ptl:10": 1, "m.ptl:11": 1})

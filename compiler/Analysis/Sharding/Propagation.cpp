@@ -75,13 +75,30 @@ LogicalResult Propagation::seedValue(Value value, ArrayRef<DimRule> rules, size_
         return emitError(value.getLoc())
                << "'" << rule.text << "' and '" << entry.origins[other].text
                << "' would cut two dimensions of one value by the same axis";
-      return success(); // the earlier rule has it; which is better is a matter of cost
+      if (!isTaken(value, entry.origins[other].rule, index))
+        return success();
+      list.clear();
+      entry.origins[other] = Origin();
     }
     entry.sharding.dims[dim] = rule.axes;
     entry.origins[dim] = {rule.strength, rule.text, index, nullptr};
     entry.closed |= 1u << dim;
   }
   return success();
+}
+
+/// Whether a rule takes an axis of a value from one of equal strength.
+bool Propagation::isTaken(Value value, size_t known, size_t added) {
+  if (known == added)
+    return false;
+  std::pair<size_t, size_t> pair = std::minmax(known, added);
+  if (llvm::none_of(clashes, [&](const Clash &clash) {
+        return clash.first == pair.first && clash.second == pair.second;
+      }))
+    clashes.push_back({pair.first, pair.second, value});
+  auto found = decisions.find(pair);
+  bool second = found != decisions.end() && found->second;
+  return (second ? pair.second : pair.first) == added;
 }
 
 /// Returns the values that a rule speaks of.
@@ -283,7 +300,8 @@ bool Propagation::sweep(ArrayRef<Operation *> list, Strength strength) {
   return changed;
 }
 
-LogicalResult Propagation::run(ArrayRef<DimRule> rules) {
+LogicalResult Propagation::run(ArrayRef<DimRule> rules, const Decisions &decisions) {
+  this->decisions = decisions;
   collect();
   if (failed(seed(rules)))
     return failure();

@@ -19,6 +19,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
+#include <map>
 
 namespace ptlc::sharding {
 
@@ -45,6 +46,15 @@ struct DimRule {
   llvm::StringSet<> weights, fields; ///< paths
 };
 
+/// Two rules of equal strength that cut two dimensions of a value, no weight and no data field, by
+/// one axis.
+struct Clash {
+  size_t first, second; ///< their places in the list
+  mlir::Value value;    ///< the first that both speak of
+};
+/// Of pairs of rules that clash, whether the second is taken. The first is, if nothing is decided.
+using Decisions = std::map<std::pair<size_t, size_t>, bool>;
+
 /// What one value should look like, by propagation.
 struct ValueSharding {
   Sharding sharding;
@@ -58,7 +68,10 @@ public:
 
   /// Seeds the rules, the list of `ptl.plan`, and runs to the fixed point. Fails, with a
   /// diagnostic, if two rules cut two dimensions of a weight or data field by one axis.
-  mlir::LogicalResult run(llvm::ArrayRef<DimRule> rules);
+  mlir::LogicalResult run(llvm::ArrayRef<DimRule> rules, const Decisions &decisions = {});
+
+  /// The pairs of rules that clash on some value, decided or not.
+  llvm::ArrayRef<Clash> getClashes() const { return clashes; }
 
   const ValueSharding &get(mlir::Value value) const { return values.find(value)->second; }
 
@@ -67,6 +80,7 @@ private:
   llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<DimRule> rules, size_t index);
   void followWeights();
   mlir::LogicalResult seedValue(mlir::Value value, llvm::ArrayRef<DimRule> rules, size_t index);
+  bool isTaken(mlir::Value value, size_t known, size_t added);
   void collect();
   bool sweep(llvm::ArrayRef<mlir::Operation *> list, Strength strength);
   bool step(mlir::Operation *op, Strength strength);
@@ -75,6 +89,8 @@ private:
 
   mlir::func::FuncOp function;
   const Mesh &mesh;
+  Decisions decisions;
+  llvm::SmallVector<Clash> clashes;
   llvm::MapVector<mlir::Value, ValueSharding> values;
   llvm::DenseMap<mlir::Operation *, ShardingRule> ruleOf;
   llvm::SmallVector<mlir::Operation *> all, passing;

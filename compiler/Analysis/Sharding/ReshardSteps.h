@@ -33,6 +33,12 @@ struct Step {
 
 using Plan = std::vector<Step>;
 
+/// What a rank receives, and what that costs.
+struct Traffic {
+  int64_t bytes = 0, messages = 0;
+  double cost = 0;
+};
+
 double costOf(const Plan &plan);
 int64_t bytesOf(const Plan &plan);
 

@@ -104,7 +104,8 @@ static void addLedger(spmd::AllReduceOp op, SmallVectorImpl<Attribute> &members)
   Builder builder(op.getContext());
   auto entry =
       spmd::MemberAttr::get(op.getContext(), builder.getStringAttr(lineOf(op.getLoc())),
-                            op.getReasonAttr() ? op.getReasonAttr() : builder.getStringAttr(""));
+                            op.getReasonAttr() ? op.getReasonAttr() : builder.getStringAttr(""),
+                            op->getAttrOfType<StringAttr>(spmd::kInsteadOf));
   members.append(op.getInputs().size(), entry);
 }
 

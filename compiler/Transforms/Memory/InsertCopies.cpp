@@ -111,7 +111,7 @@ LogicalResult memory::insertCopies(func::FuncOp function, const Layouts &layouts
   });
   // A piece of a field lies elsewhere in each micro-batch; a collective reads one place.
   function.walk([&](Operation *op) {
-    if (!isa<spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp>(op) ||
+    if (!isa<spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp, spmd::PermuteOp>(op) ||
         !isa_and_nonnull<ptl::MicrobatchOp>(viewRoot(op->getOperand(0)).getDefiningOp()))
       return;
     OpBuilder builder(op);

@@ -7,11 +7,15 @@ using namespace ptlc;
 using namespace ptlc::sharding;
 using namespace mlir;
 
+/// A message costs as much as so many bytes on the same link.
+static constexpr double kMessageBytes = 64;
+
 Mesh ptlc::shard::readMesh(ModuleOp module) {
   SmallVector<Axis, 4> axes;
   if (spmd::MeshOp mesh = spmd::findMesh(module))
     for (spmd::AxisAttr axis : mesh.getAxisRange())
-      axes.push_back({axis.getName().str(), axis.getSize()});
+      axes.push_back({axis.getName().str(), axis.getSize(), axis.getByteCost(),
+                      kMessageBytes * axis.getByteCost()});
   return Mesh(axes);
 }
 

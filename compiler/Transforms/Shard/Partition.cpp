@@ -12,6 +12,7 @@
 #include "compiler/Transforms/Shard/Fields.h"
 #include "compiler/Transforms/Shard/GlobalProgram.h"
 #include "compiler/Transforms/Shard/Partitioner.h"
+#include "compiler/Transforms/Shard/Rules.h"
 
 namespace ptlc::shard {
 #define GEN_PASS_DEF_PARTITION
@@ -35,9 +36,10 @@ struct Partition : shard::impl::PartitionBase<Partition> {
       return;
     }
     sharding::ReshardPlanner planner(mesh);
+    llvm::StringSet<> cutDims = shard::cutEverywhere(mesh, module);
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
       if (failed(shard::checkAnnotations(function, mesh)) ||
-          failed(shard::Partitioner(function, planner).run()))
+          failed(shard::Partitioner(function, planner, cutDims).run()))
         return signalPassFailure();
   }
 };

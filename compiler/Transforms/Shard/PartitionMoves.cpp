@@ -4,6 +4,7 @@
 #include "compiler/Transforms/Shard/Partitioner.h"
 
 #include "compiler/Transforms/Shard/Attributes.h"
+#include "compiler/Transforms/Shard/EmitStep.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace ptlc;
@@ -13,74 +14,132 @@ using namespace mlir;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-Value Partitioner::get(Value value, const Sharding &target) {
+const Version &Partitioner::nearest(Value value, const Sharding &target) {
+  Versions &versions = values.find(value)->second;
+  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  const Version *best = nullptr;
+  double least = 0;
+  for (const Version &version : versions.list) {
+    double cost = planner.cost(shape, version.sharding, target);
+    if (!best || cost < least) {
+      best = &version;
+      least = cost;
+    }
+  }
+  return *best;
+}
+
+Value Partitioner::get(Value value, const Sharding &target, StringRef insteadOf) {
   Versions &versions = values.find(value)->second;
   if (Value local = versions.find(target))
     return local;
   RankedTensorType type = typeOf(value);
-  const Version *nearest = nullptr;
-  double least = 0;
-  for (const Version &version : versions.list) {
-    double cost = planner.cost(type.getShape(), version.sharding, target);
-    if (!nearest || cost < least) {
-      nearest = &version;
-      least = cost;
-    }
-  }
-  Plan plan = planner.plan(type.getShape(), nearest->sharding, target);
-  Value local = nearest->local;
+  const Version &from = nearest(value, target);
+  Plan plan = planner.plan(type.getShape(), from.sharding, target);
+  Detour detour = detourOf(plan, type.getShape());
+  Value local = from.local;
   for (const Step &step : plan) {
     if (Value known = versions.find(step.target)) {
       local = known;
       continue;
     }
-    local = emit(step, local, versions, type);
-    if (!local)
-      return {};
+    local = emit(step, local, versions, type, detour, insteadOf);
     versions.list.push_back({step.target, local});
   }
   return local;
 }
 
-Value Partitioner::emit(const Step &step, Value local, Versions &versions,
-                        RankedTensorType global) {
-  MLIRContext *context = builder.getContext();
-  Location loc = versions.cause;
-  auto symbol = FlatSymbolRefAttr::get(context, "mesh");
-  auto axes = toAttribute(context, mesh, step.axes);
-  auto names = ptl::getDims(global);
-  StringAttr dim = step.dim >= 0 ? names[step.dim] : StringAttr();
-  RankedTensorType type = ptl::getTensorType(localShape(mesh, global.getShape(), step.target),
-                                             global.getElementType(), names);
-  auto kind = ptl::FoldKindAttr::get(context, static_cast<ptl::FoldKind>(step.source.kind));
-  bool finishes = step.kind == StepKind::AllReduce || step.kind == StepKind::ReduceScatter;
-  auto reason =
-      builder.getStringAttr(finishes ? versions.reason
-                                     : "it is needed whole along '" + (dim ? dim.str() : "") +
-                                           "', which is split over " + axesText(mesh, step.axes));
-  switch (step.kind) {
-  case StepKind::Slice:
-    return spmd::SliceOp::create(builder, loc, type, local, dim, symbol, axes, nullptr);
-  case StepKind::Mask:
-    return spmd::KeepOp::create(builder, loc, type, local, symbol, axes);
-  case StepKind::AllGather:
-    return spmd::AllGatherOp::create(builder, loc, type, local, dim, symbol, axes, reason);
-  case StepKind::AllToAll:
-    return spmd::AllToAllOp::create(builder, loc, type, local, dim, names[step.to], symbol, axes,
-                                    reason);
-  case StepKind::ReduceScatter:
-    return spmd::ReduceScatterOp::create(builder, loc, TypeRange{type}, kind, local, dim, symbol,
-                                         axes, reason);
-  case StepKind::AllReduce:
-    return spmd::AllReduceOp::create(builder, loc, TypeRange{type}, kind, ValueRange{local}, symbol,
-                                     axes, reason, /*members=*/nullptr)
-        .getResult(0);
-  case StepKind::Permute:
-    emitError(loc) << "exchanging shards between '" << axesText(mesh, step.axes)
-                   << "' is not supported yet";
-    return {};
-  }
-  return {};
+/// Whether a step folds what is pending.
+static bool finishes(const Step &step) {
+  return step.kind == StepKind::AllReduce || step.kind == StepKind::ReduceScatter;
+}
+
+/// A plan may use axes that neither side names: what crosses slow links is first cut over faster
+/// ones.
+Partitioner::Detour Partitioner::detourOf(const Plan &plan, ArrayRef<int64_t> shape) {
+  Detour detour;
+  if (plan.size() < 2)
+    return detour;
+  const Sharding &source = plan.front().source, &target = plan.back().target;
+  AxisSet named = source.used() | source.partial | target.used() | target.partial;
+  AxisList others;
+  for (const Step &step : plan)
+    for (AxisId axis : step.axes)
+      if (!(named & axisBit(axis)) && !llvm::is_contained(others, axis))
+        others.push_back(axis);
+  if (others.empty())
+    return detour;
+  double within = 0, across = 0;
+  for (AxisId axis = 0; axis < mesh.size(); axis++)
+    (named & axisBit(axis) ? across : within) =
+        std::max(named & axisBit(axis) ? across : within, mesh[axis].weight);
+  detour.text = ", hierarchical: in parts over " + axesText(mesh, others) + ", so that less " +
+                (across > within ? "crosses the slower links" : "is sent");
+  detour.insteadOf = describe(planner.direct(shape, source, target));
+  return detour;
+}
+
+/// The steps that send something, and their bytes.
+std::string Partitioner::describe(const Plan &plan) const {
+  std::string text;
+  for (const Step &step : plan)
+    if (step.bytes > 0)
+      text += (text.empty() ? "" : ", ") + stepName(step.kind).str() + " over " +
+              axesText(mesh, step.axes);
+  return text + ": " + std::to_string(bytesOf(plan)) + " B";
+}
+
+Value Partitioner::emit(const Step &step, Value local, Versions &versions, RankedTensorType global,
+                        const Detour &detour, StringRef insteadOf) {
+  traffic.bytes += step.bytes * times;
+  traffic.messages += step.bytes > 0 ? times : 0;
+  traffic.cost += step.cost * static_cast<double>(times);
+  bool isFold = finishes(step);
+  std::string dim = step.dim >= 0 ? ptl::getDims(global)[step.dim].str() : "";
+  std::string reason = versions.cause.reason + detour.text;
+  if (!isFold && detour.text.empty())
+    reason =
+        "it is needed whole along '" + dim + "', which is split over " + axesText(mesh, step.axes);
+  Value result = emitStep(builder, versions.cause.loc, mesh, step, local, global,
+                          builder.getStringAttr(reason));
+  StringRef other =
+      isFold && !versions.cause.insteadOf.empty() ? StringRef(versions.cause.insteadOf) : insteadOf;
+  if (!detour.text.empty())
+    other = detour.insteadOf;
+  if (step.bytes > 0 && !other.empty())
+    result.getDefiningOp()->setAttr(spmd::kInsteadOf, builder.getStringAttr(other));
+  return result;
+}
+
+/// A value as messages call it.
+static std::string nameOf(Value value, func::FuncOp function) {
+  StringAttr name;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    name = argument.getOwner() == &function.getBody().front()
+               ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "ptl.path")
+               : StringAttr();
+  else
+    name = value.getDefiningOp()->getAttrOfType<StringAttr>("ptl.name");
+  return name ? "'" + name.str() + "'" : ptl::printDims(ptl::getDims(value));
+}
+
+std::string Partitioner::describe(Operation *op, const Choice &choice) {
+  std::string text;
+  int64_t bytes = 0;
+  auto add = [&](Value value, const Sharding &from, const Sharding &to) {
+    for (const Step &step : planner.plan(typeOf(value).getShape(), from, to)) {
+      if (step.bytes == 0)
+        continue;
+      text += (text.empty() ? "" : ", ") + stepName(step.kind).str() + " of " +
+              nameOf(value, function) + " over " + axesText(mesh, step.axes);
+      bytes += step.bytes;
+    }
+  };
+  for (auto [operand, needed] : llvm::zip(op->getOperands(), choice.operands))
+    add(operand, nearest(operand, needed).sharding, needed);
+  for (auto [result, made] : llvm::zip(op->getResults(), choice.results))
+    add(result, made, wanted(result));
+  return text.empty() ? text : text + ": " + std::to_string(bytes) + " B";
 }
 
 Value Partitioner::mask(Value local, Value global, const Sharding &sharding,
@@ -189,25 +248,25 @@ void Partitioner::setReadings(Operation *from, Operation *to, const ShardingRule
   to->setAttr(kShardings, ArrayAttr::get(from->getContext(), shardings));
 }
 
+static const char *verbOf(FactorKind kind) {
+  return kind == FactorKind::Max   ? "takes the maximum over"
+         : kind == FactorKind::Min ? "takes the minimum over"
+                                   : "sums over";
+}
+
 /// Remembers why a result is pending: the fold that was cut, or the operand that already was.
 void Partitioner::notePending(Operation *op, const ShardingRule &rule, const Choice &choice) {
-  std::string reason;
-  Location cause = op->getLoc();
+  Cause cause{op->getLoc(), "", choice.insteadOf};
   for (auto [i, axes] : llvm::enumerate(choice.assignment)) {
     if (axes.empty() || rule.factors[i].kind == FactorKind::Whole || !isFolded(rule, i))
       continue;
-    reason = "'" + op->getName().getStringRef().str() + "' folds '" + rule.factors[i].name.str() +
-             "', which is split over " + axesText(mesh, axes);
+    cause.reason = "'" + op->getName().getStringRef().str() + "' " + verbOf(rule.factors[i].kind) +
+                   " '" + rule.factors[i].name.str() + "', which is split over " +
+                   axesText(mesh, axes);
   }
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    if (reason.empty() && choice.operands[i].partial) {
-      Versions &versions = values.find(operand)->second;
-      reason = versions.reason;
-      cause = versions.cause;
-    }
-  for (Value result : op->getResults()) {
-    Versions &versions = values.find(result)->second;
-    versions.reason = reason;
-    versions.cause = cause;
-  }
+    if (cause.reason.empty() && choice.operands[i].partial)
+      cause = values.find(operand)->second.cause;
+  for (Value result : op->getResults())
+    values.find(result)->second.cause = cause;
 }

@@ -25,7 +25,7 @@ Value Partitioner::partOf(Value value, const Sharding &sharding) {
   for (auto [dim, axes] : llvm::enumerate(sharding.dims))
     if (isUneven(mesh, shape[dim], axes))
       uneven.push_back(dim);
-  return local && !uneven.empty() ? mask(local, value, sharding, uneven, 0) : local;
+  return !uneven.empty() ? mask(local, value, sharding, uneven, 0) : local;
 }
 
 Value Partitioner::addSquares(Value square, ArrayRef<AxisId> axes) {
@@ -51,8 +51,6 @@ LogicalResult Partitioner::globalNorm(ptl::GlobalNormOp op) {
       axes.append(list.begin(), list.end());
     llvm::sort(axes);
     Value part = partOf(operand, sharding);
-    if (!part)
-      return failure();
     groups[axes].push_back(part);
   }
   ptl::Emitter e(builder, op.getLoc());

@@ -128,11 +128,8 @@ LogicalResult Partitioner::visit(Operation *op) {
 LogicalResult Partitioner::divide(Operation *op, const ShardingRule &rule) {
   Choice choice = choose(op, rule);
   SmallVector<Value> locals;
-  for (auto [operand, needed] : llvm::zip(op->getOperands(), choice.operands)) {
-    locals.push_back(get(operand, needed));
-    if (!locals.back())
-      return failure();
-  }
+  for (auto [operand, needed] : llvm::zip(op->getOperands(), choice.operands))
+    locals.push_back(get(operand, needed, choice.insteadOf));
   if (failed(maskOperands(op, rule, choice, locals)))
     return failure();
   IRMapping mapping;
@@ -165,8 +162,8 @@ void Partitioner::microbatch(ptl::MicrobatchOp op) {
 
 /// The value itself; one that a directive names is moved at once, for all its uses.
 LogicalResult Partitioner::constrain(spmd::ConstrainOp op) {
-  if (op.getHeld() && !get(op.getX(), wanted(op.getResult())))
-    return failure();
+  if (op.getHeld())
+    get(op.getX(), wanted(op.getResult()));
   Versions versions = values.find(op.getX())->second;
   versions.uses = static_cast<int>(llvm::range_size(op.getResult().getUses()));
   if (op.getHeld()) {
@@ -197,23 +194,23 @@ LogicalResult Partitioner::accumulate(ptl::AccumulateOp op) {
   SmallVector<std::pair<Value, size_t>> outside;
   for (auto &entry : values)
     outside.emplace_back(entry.first, entry.second.list.size());
+  times *= op.getPieces();
   if (failed(block(op.getBody().front())))
     return failure();
   Operation *yield = op.getBody().front().getTerminator();
   SmallVector<Value> yielded;
   SmallVector<Sharding> shardings;
-  SmallVector<std::pair<std::string, Location>> reasons;
+  SmallVector<Cause> causes;
   for (Value value : yield->getOperands()) {
     Versions &versions = values.find(value)->second;
     Sharding sharding = versions.main;
     if (sharding.partial && sharding.kind != Fold::Sum)
       sharding = sharding.withPartial(0);
     yielded.push_back(get(value, sharding));
-    if (!yielded.back())
-      return failure();
     shardings.push_back(sharding);
-    reasons.emplace_back(versions.reason, versions.cause);
+    causes.push_back(versions.cause);
   }
+  times /= op.getPieces();
   used(yield);
   ptl::YieldOp::create(builder, yield->getLoc(), yielded);
   for (auto [value, size] : outside)
@@ -221,9 +218,7 @@ LogicalResult Partitioner::accumulate(ptl::AccumulateOp op) {
   for (auto [i, result] : llvm::enumerate(op.getResults())) {
     local.getResult(i).setType(yielded[i].getType());
     produce(result, local.getResult(i), shardings[i]);
-    Versions &versions = values.find(result)->second;
-    versions.reason = reasons[i].first;
-    versions.cause = reasons[i].second;
+    values.find(result)->second.cause = causes[i];
   }
   return success();
 }
@@ -242,8 +237,6 @@ LogicalResult Partitioner::optimize(ptl::OptimizeOp op) {
   add(op.getStates(), true);
   add(op.getHypers(), false);
   add(op.getStep(), false);
-  if (llvm::is_contained(locals, Value()))
-    return failure();
   Operation *clone = builder.clone(*op);
   clone->setOperands(locals);
   clone->removeAttr(kShardings);
@@ -266,8 +259,6 @@ LogicalResult Partitioner::finish(func::ReturnOp op) {
                            role.getValue() == "logits");
     Sharding sharding = stored ? wanted(value) : Sharding(typeOf(value).getRank());
     locals.push_back(get(value, sharding));
-    if (!locals.back())
-      return failure();
     attributes.set(i, kSharding, toAttribute(builder.getContext(), mesh, sharding));
     attributes.set(i, kGlobalType, TypeAttr::get(value.getType()));
   }

@@ -11,31 +11,45 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace ptlc::shard {
 
 /// Rewrites one function whose values carry `spmd.shardings` into what a rank computes.
 class Partitioner {
 public:
-  Partitioner(mlir::func::FuncOp function, sharding::ReshardPlanner &planner)
-      : function(function), planner(planner), mesh(planner.getMesh()),
+  /// `cutDims`: dimensions that the plan cuts wherever they occur.
+  Partitioner(mlir::func::FuncOp function, sharding::ReshardPlanner &planner,
+              const llvm::StringSet<> &cutDims)
+      : function(function), planner(planner), mesh(planner.getMesh()), cutDims(cutDims),
         builder(function.getContext()) {}
 
   /// Replaces the function. Fails, with a diagnostic at the operation, where an operation has no
   /// sharding rule or a step can't be carried out.
   mlir::LogicalResult run();
 
+  /// Of all reshards that run() emitted, for all micro-batches.
+  const sharding::Traffic &getTraffic() const { return traffic; }
+
 private:
   /// How an operation will be divided.
   struct Choice {
     llvm::SmallVector<sharding::Sharding> operands, results;
     sharding::Assignment assignment;
+    std::string insteadOf; ///< the moves of the next best way, if they would be dearer
+  };
+  /// Why a plan uses axes that neither of its ends names, and the plan that doesn't.
+  struct Detour {
+    std::string text, insteadOf;
   };
 
   /// What moving an operand would gather that should stay cut.
   struct Gathers {
-    bool weights = false, batch = false;
+    bool weights = false, cutDims = false;
   };
+  struct Score;
+  /// Of each operand, the axes over which it stays pending or becomes so.
+  using Flow = llvm::SmallVector<sharding::AxisSet>;
 
   void addArguments(mlir::func::FuncOp local);
   mlir::LogicalResult block(mlir::Block &from);
@@ -51,14 +65,33 @@ private:
   mlir::LogicalResult finish(mlir::func::ReturnOp op);
 
   Choice choose(mlir::Operation *op, const ShardingRule &rule);
+  std::optional<std::pair<Score, Choice>>
+  withoutFolds(mlir::Operation *op, const ShardingRule &rule, const Choice &choice);
+  void noteOther(mlir::Operation *op, const ShardingRule &rule, Choice &choice, const Score &score,
+                 llvm::ArrayRef<std::pair<Score, Choice>> ways);
   bool mayDefer(mlir::Value value);
   double operandCost(mlir::Value value, const sharding::Sharding &needed, Gathers &gathers);
+  double resultCost(mlir::Value value, const sharding::Sharding &made);
+  /// Adds the ways in which pending sums may flow through: none, all that the operation is linear
+  /// in, and, of a sum of several, whatever is pending on one of them, the others being kept in one
+  /// place. `live` may flow on, `pending` is all.
+  void addFlows(const ShardingRule &rule, const sharding::Assignment &assignment,
+                llvm::ArrayRef<sharding::AxisSet> live, llvm::ArrayRef<sharding::AxisSet> pending,
+                llvm::SmallVectorImpl<Flow> &flows);
+  /// Completes a choice that has its assignment, and its score.
+  void weigh(mlir::Operation *op, const ShardingRule &rule, const Flow &flow,
+             llvm::ArrayRef<sharding::AxisSet> live, Choice &choice, Score &score);
 
   /// Returns the local value of `value` as `target`, moving the nearest version if there is none.
-  /// Null after a diagnostic.
-  mlir::Value get(mlir::Value value, const sharding::Sharding &target);
+  /// `insteadOf` says what else was weighed, for the ledger.
+  mlir::Value get(mlir::Value value, const sharding::Sharding &target,
+                  llvm::StringRef insteadOf = "");
+  const Version &nearest(mlir::Value value, const sharding::Sharding &target);
   mlir::Value emit(const sharding::Step &step, mlir::Value local, Versions &versions,
-                   mlir::RankedTensorType global);
+                   mlir::RankedTensorType global, const Detour &detour, llvm::StringRef insteadOf);
+  Detour detourOf(const sharding::Plan &plan, llvm::ArrayRef<int64_t> shape);
+  std::string describe(const sharding::Plan &plan) const;
+  std::string describe(mlir::Operation *op, const Choice &choice);
   mlir::Value mask(mlir::Value local, mlir::Value global, const sharding::Sharding &sharding,
                    llvm::ArrayRef<unsigned> dims, double fill);
   mlir::LogicalResult maskOperands(mlir::Operation *op, const ShardingRule &rule,
@@ -79,7 +112,10 @@ private:
   mlir::func::FuncOp function;
   sharding::ReshardPlanner &planner;
   const sharding::Mesh &mesh;
+  const llvm::StringSet<> &cutDims;
   mlir::OpBuilder builder;
+  sharding::Traffic traffic;
+  int64_t times = 1; ///< that what is emitted now will run
   llvm::DenseMap<mlir::Value, Versions> values;
   llvm::DenseMap<mlir::Operation *, ShardingRule> rules;
 };

@@ -52,3 +52,12 @@ SmallVector<DimRule> ptlc::shard::readRules(const Mesh &mesh, DictionaryAttr pla
   }
   return rules;
 }
+
+llvm::StringSet<> ptlc::shard::cutEverywhere(const Mesh &mesh, ModuleOp module) {
+  llvm::StringSet<> dims;
+  if (auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan"))
+    for (const DimRule &rule : readRules(mesh, plan))
+      if (rule.strength == Strength::Dimension && !rule.axes.empty())
+        dims.insert(rule.dims.begin(), rule.dims.end());
+  return dims;
+}

@@ -13,6 +13,9 @@ namespace ptlc::shard {
 llvm::SmallVector<sharding::DimRule> readRules(const sharding::Mesh &mesh,
                                                mlir::DictionaryAttr plan);
 
+/// Returns the dimensions that a rule of the module's plan cuts in every value.
+llvm::StringSet<> cutEverywhere(const sharding::Mesh &mesh, mlir::ModuleOp module);
+
 } // namespace ptlc::shard
 
 #endif // PTLC_COMPILER_TRANSFORMS_SHARD_RULES_H

@@ -131,7 +131,7 @@ LogicalResult ShardingVerifier::block(Block &globalBlock, Block &localBlock) {
 
 static bool isMove(Operation *op) {
   return isa<spmd::AllReduceOp, spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp,
-             spmd::SliceOp, spmd::KeepOp>(op);
+             spmd::PermuteOp, spmd::SliceOp, spmd::KeepOp>(op);
 }
 
 LogicalResult ShardingVerifier::visit(Operation *op, Operation *expected, bool &matched) {

@@ -1,6 +1,7 @@
 //===- VerifyCollectives.cpp - What moves do to shardings -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
+#include "compiler/Analysis/Sharding/ReshardSteps.h"
 #include "compiler/Transforms/Shard/Attributes.h"
 #include "compiler/Transforms/Shard/ShardingVerifier.h"
 
@@ -32,6 +33,7 @@ private:
   LogicalResult fold(ptl::FoldKind kind);
   LogicalResult remove(StringRef dim);
   LogicalResult append(StringRef dim);
+  LogicalResult permute(spmd::PermuteOp op);
 
   const Mesh &mesh;
   Operation *op;
@@ -91,6 +93,20 @@ LogicalResult Move::append(StringRef dim) {
   return success();
 }
 
+/// The shards must be the same in the whole value; that is more than the operation itself can see.
+LogicalResult Move::permute(spmd::PermuteOp permute) {
+  Sharding from = fromAttribute(mesh, permute.getFrom()), to = fromAttribute(mesh, permute.getTo());
+  if (from.dims != now.dims)
+    return needs("that is cut as " + toString(mesh, from));
+  Sharding target = now;
+  target.dims = to.dims;
+  auto shape = cast<RankedTensorType>(part.global.getType()).getShape();
+  if (!Stepper(mesh, shape, 1).canPermute(now, target))
+    return needs("whose shards are the same as " + toString(mesh, to));
+  now = target;
+  return success();
+}
+
 FailureOr<Sharding> Move::after() {
   if (failed(readAxes()))
     return failure();
@@ -105,6 +121,8 @@ FailureOr<Sharding> Move::after() {
     done = succeeded(fold(scatter.getKind())) ? append(scatter.getDim()) : failure();
   } else if (auto reduce = dyn_cast<spmd::AllReduceOp>(op)) {
     done = fold(reduce.getKind());
+  } else if (auto permute = dyn_cast<spmd::PermuteOp>(op)) {
+    done = this->permute(permute);
   } else {
     done = beFree();
     if (succeeded(done) && now.partial && now.kind != Fold::Sum)

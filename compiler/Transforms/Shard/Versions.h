@@ -19,17 +19,23 @@ struct Version {
   mlir::Value local;
 };
 
+/// Why a value is pending, if it is.
+struct Cause {
+  mlir::Location loc; ///< of what made it so
+  std::string reason;
+  std::string insteadOf; ///< what else was weighed then
+};
+
 /// What the partitioner knows of one global value.
 struct Versions {
   llvm::SmallVector<Version, 2> list;
   sharding::Sharding main; ///< as it was produced
   int uses = 0;            ///< that are still to come
-  std::string reason;      ///< why it is pending, if it is
-  mlir::Location cause;    ///< what made it pending
+  Cause cause;
   bool isWeight = false;
   sharding::Sharding stored; ///< of a weight: as directives cut it
 
-  explicit Versions(mlir::Location cause) : cause(cause) {}
+  explicit Versions(mlir::Location loc) : cause{loc, "", ""} {}
   mlir::Value find(const sharding::Sharding &sharding) const {
     for (const Version &version : list)
       if (version.sharding == sharding)

@@ -152,6 +152,9 @@ Status LocalCommunicator::run(int index) {
   case CollectiveKind::AllToAll:
     transfer.allToAll();
     break;
+  case CollectiveKind::Permute:
+    transfer.permute();
+    break;
   case CollectiveKind::Broadcast:
     transfer.broadcast();
     break;

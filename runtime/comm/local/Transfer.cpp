@@ -148,6 +148,12 @@ void Transfer::allToAll() {
       exchangeWith(segment, member);
 }
 
+void Transfer::permute() {
+  for (const CommSegment &segment : collective.segments)
+    copyFrom(segment, static_cast<size_t>(collective.sources[place]), 0, 0,
+             segment.in.rows * segment.in.cols);
+}
+
 void Transfer::allGather() {
   for (const CommSegment &segment : collective.segments)
     for (size_t member = 0; member < members.size(); ++member)

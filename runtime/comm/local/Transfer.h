@@ -27,6 +27,7 @@ struct Transfer {
   void allGather();
   void reduceScatter();
   void allToAll();
+  void permute();
   void broadcast();
 
 private:

@@ -69,7 +69,8 @@ Exchange::Exchange(const Collective &collective, int tag, int group, std::vector
       collects(collective.kind == CollectiveKind::AllReduce ||
                collective.kind == CollectiveKind::ReduceScatter),
       gives(collective.kind != CollectiveKind::ReduceScatter &&
-            collective.kind != CollectiveKind::AllToAll),
+            collective.kind != CollectiveKind::AllToAll &&
+            collective.kind != CollectiveKind::Permute),
       shares(this->members.size()) {
   switch (collective.kind) {
   case CollectiveKind::AllReduce:
@@ -84,6 +85,9 @@ Exchange::Exchange(const Collective &collective, int tag, int group, std::vector
     break;
   case CollectiveKind::AllToAll:
     cutExchange(sizes);
+    break;
+  case CollectiveKind::Permute:
+    cutPermute();
     break;
   }
 }
@@ -121,6 +125,15 @@ void Exchange::cutExchange(std::span<const int64_t> sizes) {
     Stream coming = Stream::exchanged(collective, m, self, sizes, /*atReceiver=*/true);
     arriving.push_back({coming, 0, coming.elements()});
   }
+}
+
+void Exchange::cutPermute() {
+  Stream leaving = Stream::whole(collective), coming = Stream::whole(collective, /*ofOut=*/true);
+  arriving.resize(members.size());
+  arriving[collective.sources[self]] = {coming, 0, coming.elements()};
+  for (size_t m = 0; m < members.size(); ++m)
+    if (collective.sources[m] == self)
+      shares[m] = {leaving, 0, leaving.elements()};
 }
 
 /// One run of a collective.

@@ -1,9 +1,9 @@
 //===- Exchange.h - One rank's part of a collective by messages -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every collective but the all-to-all is one or both of two phases, in rounds of a chunk: each rank
-// collects its share from the others and combines it; each rank gives its share to
-// the others. What a share is, and where its elements lie, is set up once.
+// Every collective but all-to-all and permute is one or both of two phases, in rounds of a chunk:
+// each rank collects its share from the others and combines it; each rank gives its share to the
+// others. What a share is, and where its elements lie, is set up once.
 //===----------------------------------------------------------------------===//
 #ifndef PTLRT_COMM_MPI_EXCHANGE_H
 #define PTLRT_COMM_MPI_EXCHANGE_H
@@ -85,14 +85,16 @@ private:
   void cutBroadcast();
   void cutPieces(std::span<const int64_t> sizes);
   void cutExchange(std::span<const int64_t> sizes);
+  void cutPermute();
 
   const Collective &collective;
   int tag, group;
   std::vector<int> members;
   int64_t self, size;
   bool collects, gives;
-  std::vector<Share> shares;   ///< where each member's share lies in the whole
-  std::vector<Share> arriving; ///< all-to-all: where each member's goes; `shares` go to them
+  std::vector<Share> shares; ///< where each member's share lies in the whole
+  /// All-to-all and permute: where each member's goes; `shares` go to them.
+  std::vector<Share> arriving;
   Share own; ///< this rank's: reduce-scatter writes it there, others give it from there
 };
 

@@ -9,11 +9,12 @@
 
 namespace ptlrt {
 
-Stream Stream::whole(const Collective &collective) {
+Stream Stream::whole(const Collective &collective, bool ofOut) {
   Stream stream;
   stream.size = elementSize(collective.element);
   for (const CommSegment &segment : collective.segments)
-    stream.stretches.push_back({segment.in, 0, segment.in.rows * segment.in.cols});
+    stream.stretches.push_back(
+        {ofOut ? segment.out : segment.in, 0, segment.in.rows * segment.in.cols});
   return stream;
 }
 

@@ -16,8 +16,8 @@ namespace ptlrt {
 class Stream {
 public:
   Stream() = default;
-  /// All of each segment's `in`.
-  static Stream whole(const Collective &collective);
+  /// All of each segment's `in`, or `out`.
+  static Stream whole(const Collective &collective, bool ofOut = false);
   /// The piece of the member at `place`, where it lies in the whole (all-gather: `out`,
   /// reduce-scatter: `in`). `sizes` are those of the group's axes, here and below.
   static Stream inWhole(const Collective &collective, int64_t place,

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bytes received by the best algorithms: 2 M (n - 1) / n for an all-reduce of M
-// bytes, M (n - 1) / n for its halves, M for a broadcast, M (n - 1) / n^2 for an all-to-all.
+// bytes, M (n - 1) / n for its halves, M for a broadcast and for a permute's pieces of M, M (n -
+// 1) / n^2 for an all-to-all.
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/stub/StubCommunicator.h"
 
@@ -14,8 +15,9 @@ Status StubCommunicator::run(int index) {
   int64_t members = 1, bytes = 0;
   for (int axis : collective.axes)
     members *= mesh.size(axis);
-  bool whole =
-      collective.kind == CollectiveKind::AllReduce || collective.kind == CollectiveKind::Broadcast;
+  bool whole = collective.kind == CollectiveKind::AllReduce ||
+               collective.kind == CollectiveKind::Broadcast ||
+               collective.kind == CollectiveKind::Permute;
   for (const CommSegment &segment : collective.segments)
     bytes += whole ? segment.in.rows * segment.in.cols : segment.whole();
   bytes *= elementSize(collective.element);
@@ -25,8 +27,9 @@ Status StubCommunicator::run(int index) {
   ++traffic.calls;
   if (members == 1)
     return Status::ok();
-  int64_t received =
-      collective.kind == CollectiveKind::Broadcast ? bytes : bytes * (members - 1) / members;
+  bool all =
+      collective.kind == CollectiveKind::Broadcast || collective.kind == CollectiveKind::Permute;
+  int64_t received = all ? bytes : bytes * (members - 1) / members;
   traffic.read += received;
   if (collective.kind == CollectiveKind::AllReduce)
     traffic.written += received;

@@ -124,3 +124,75 @@ func.func @mask_c3(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
   %y = spmd.mask %x fill 0 cuts <[seq global 7 axes [pp]]> on @mesh : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
   return
 }
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @permute_c1(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{needs at least one axis}}
+  %y = spmd.permute %x from <[[dp], []]> to <[[dp], []]> over @mesh [] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @permute_c2(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{mesh 'mesh' has no axis 'pp'}}
+  %y = spmd.permute %x from <[[dp], []]> to <[[pp], []]> over @mesh [dp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @permute_c3(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{the result must have the operand's type}}
+  %y = spmd.permute %x from <[[dp], []]> to <[[tp], []]> over @mesh [dp, tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @permute_c4_rank(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{a sharding of 1 dimensions for a value of 2}}
+  %y = spmd.permute %x from <[[dp]]> to <[[tp]]> over @mesh [dp, tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @permute_c4_partial(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{what is pending can't be in a permute}}
+  %y = spmd.permute %x from <[[dp], []] partial sum [tp]> to <[[dp], []]> over @mesh [dp, tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 4]
+func.func @permute_c4_shards(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{dimension 0 isn't cut into the same shards}}
+  %y = spmd.permute %x from <[[dp], []]> to <[[tp], []]> over @mesh [dp, tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [dp = 2, tp = 2]
+func.func @permute_c5(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{moves shards over [dp, tp], not over [dp]}}
+  %y = spmd.permute %x from <[[dp], []]> to <[[tp], []]> over @mesh [dp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}
+
+// -----
+
+spmd.mesh @mesh [a = 2, b = 6, c = 3, d = 4]
+func.func @permute_c6(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>) {
+  // expected-error @below {{the axes that are only in 'from' must have the sizes of those that are only in 'to'}}
+  %y = spmd.permute %x from <[[a, b], []]> to <[[c, d], []]> over @mesh [a, b, c, d] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
+  return
+}

@@ -12,6 +12,12 @@ spmd.mesh @mesh [dp = 2, dp = 2]
 
 // -----
 
+// @mesh_c2
+// expected-error @below {{a byte costs at least 1 on the link of axis 'dp', not 5.000000e-01}}
+spmd.mesh @mesh [dp = 2 link 0.5]
+
+// -----
+
 // expected-error @below {{axis 'dp' occurs twice in a sharding}}
 func.func @sharding_c1(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>> {spmd.sharding = #spmd.sharding<[[dp], [dp]]>}) {
   return

@@ -1,8 +1,8 @@
 // RUN: ptl-opt %s | ptl-opt | FileCheck %s
 // RUN: ptl-opt %s --mlir-print-op-generic | ptl-opt | FileCheck %s
 
-// CHECK: spmd.mesh @mesh [dp = 2, tp = 2, "x.y" = 3]
-spmd.mesh @mesh [dp = 2, tp = 2, "x.y" = 3]
+// CHECK: spmd.mesh @mesh [dp = 2 link 1.800000e+01, tp = 2, "x.y" = 3]
+spmd.mesh @mesh [dp = 2 link 18.0, tp = 2, "x.y" = 3]
 
 // Shardings: axes per dimension, major first, and pending axes with their kind.
 // CHECK: func @shardings
@@ -18,8 +18,8 @@ func.func @shardings(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>> {spmd.sharding
 func.func @collectives(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>, %s: tensor<f32>) -> tensor<4x6xf32, #ptl.dims<[seq, heads]>> {
   // CHECK: spmd.all_reduce sum %{{.*}}, %{{.*}} over @mesh [dp, tp] reason "gradients"
   %r:2 = spmd.all_reduce sum %x, %s over @mesh [dp, tp] reason "gradients" : tensor<4x6xf32, #ptl.dims<[seq, heads]>>, tensor<f32> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>, tensor<f32>
-  // CHECK: spmd.all_reduce max %{{.*}} over @mesh [tp] {members = [#spmd.member<"m.ptl:1:2" because "'softmax' folds">]}
-  %top = spmd.all_reduce max %s over @mesh [tp] {members = [#spmd.member<"m.ptl:1:2" because "'softmax' folds">]} : tensor<f32> -> tensor<f32>
+  // CHECK: spmd.all_reduce max %{{.*}} over @mesh [tp] {members = [#spmd.member<"m.ptl:1:2" because "'softmax' folds" instead of "a gather of 8 B">]}
+  %top = spmd.all_reduce max %s over @mesh [tp] {members = [#spmd.member<"m.ptl:1:2" because "'softmax' folds" instead of "a gather of 8 B">]} : tensor<f32> -> tensor<f32>
   // CHECK: spmd.all_gather %{{.*}} along seq over @mesh [tp]
   %g = spmd.all_gather %r#0 along seq over @mesh [tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x6xf32, #ptl.dims<[seq, heads]>>
   // CHECK: spmd.slice %{{.*}} along seq over @mesh [dp, tp]
@@ -28,6 +28,8 @@ func.func @collectives(%x: tensor<4x6xf32, #ptl.dims<[seq, heads]>>, %s: tensor<
   %t = spmd.reduce_scatter max %g along seq over @mesh [tp] : tensor<8x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
   // CHECK: spmd.all_to_all %{{.*}} from seq to heads over @mesh [tp]
   %e = spmd.all_to_all %t from seq to heads over @mesh [tp] : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<8x3xf32, #ptl.dims<[seq, heads]>>
+  // CHECK: spmd.permute %{{.*}} from <{{\[\[}}dp], [tp]]> to <{{\[\[}}tp], [dp]]> over @mesh [dp, tp] reason "moved"
+  %p = spmd.permute %t from <[[dp], [tp]]> to <[[tp], [dp]]> over @mesh [dp, tp] reason "moved" : tensor<4x6xf32, #ptl.dims<[seq, heads]>> -> tensor<4x6xf32, #ptl.dims<[seq, heads]>>
   // CHECK: spmd.constrain %{{.*}} by [0, 2] held : tensor<4x6xf32
   %n = spmd.constrain %t by [0, 2] held : tensor<4x6xf32, #ptl.dims<[seq, heads]>>
   // CHECK: spmd.keep %{{.*}} over @mesh [dp]

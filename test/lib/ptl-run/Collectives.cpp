@@ -151,6 +151,35 @@ static AllRanks keep(const Groups &groups, llvm::ArrayRef<Tensor> x) {
   return results;
 }
 
+/// The shard that a rank has of each dimension, by number.
+static Sizes shardOf(const Mesh &mesh, spmd::ShardingAttr sharding, int64_t rank) {
+  Sizes shards;
+  for (spmd::AxesAttr axes : sharding.getDims()) {
+    int64_t shard = 0;
+    for (mlir::StringAttr name : axes.getNames())
+      shard = shard * mesh.size(name.getValue()) + mesh.coordinate(rank, name.getValue());
+    shards.push_back(shard);
+  }
+  return shards;
+}
+
+/// What any member of the group has, under `from`, of the shard that the rank should have.
+static llvm::Expected<AllRanks> permute(const Groups &groups, spmd::PermuteOp op,
+                                        llvm::ArrayRef<Tensor> x) {
+  AllRanks results;
+  for (int64_t rank = 0; rank < groups.mesh.ranks(); ++rank) {
+    Sizes shard = shardOf(groups.mesh, op.getTo(), rank);
+    llvm::SmallVector<int64_t> members = groups.mesh.group(rank, groups.axes);
+    const auto *sender = llvm::find_if(members, [&](int64_t member) {
+      return shardOf(groups.mesh, op.getFrom(), member) == shard;
+    });
+    if (sender == members.end())
+      return makeError("no rank of the group has the shard that a rank should get");
+    results.push_back(x[*sender]);
+  }
+  return results;
+}
+
 static AllRanks operand(llvm::ArrayRef<OpState> inputs, size_t i) {
   AllRanks result;
   for (const OpState &state : inputs)
@@ -201,6 +230,7 @@ static llvm::Expected<llvm::SmallVector<AllRanks>> collective(mlir::Operation *o
           return joined.takeError();
         return wrap(cut(groups(op.getAxes()), op.getTo(), *joined));
       })
+      .Case([&](spmd::PermuteOp op) { return wrap(permute(groups(op.getAxes()), op, x)); })
       .Case([&](spmd::SliceOp op) { return wrap(cut(groups(op.getAxes()), op.getDim(), x)); })
       .Case([&](spmd::KeepOp op) { return wrap(keep(groups(op.getAxes()), x)); })
       .Case([&](spmd::ConstrainOp) -> Outputs { return llvm::SmallVector<AllRanks>{x}; })

@@ -53,3 +53,16 @@ func.func @all_to_all(%x: tensor<2x3xf32, #xy> {spmd.global_type = tensor<3x3xf3
   %0 = spmd.all_to_all %x from x to y over @mesh [a] : tensor<2x3xf32, #xy> -> tensor<3x2xf32, #xy>
   return %0 : tensor<3x2xf32, #xy>
 }
+
+// Rows over a, columns over b: changed for the other way round, and handed on to a from b along one dimension.
+// CHECK-LABEL: @permute
+// CHECK-NEXT: value 0: [x=4, y=2] 1 2 3 4 5 6 7 8
+// CHECK-NEXT: value 1: [x=4, y=2] 1 2 3 4 5 6 7 8
+func.func @permute(%x: tensor<2x1xf32, #xy> {spmd.global_type = tensor<4x2xf32, #xy>, spmd.sharding = #spmd.sharding<[[a], [b]]>, run.value = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]},
+                   %y: tensor<2x2xf32, #xy> {spmd.global_type = tensor<4x2xf32, #xy>, spmd.sharding = #spmd.sharding<[[b], []]>, run.value = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]})
+    -> (tensor<2x1xf32, #xy> {spmd.global_type = tensor<4x2xf32, #xy>, spmd.sharding = #spmd.sharding<[[b], [a]]>},
+        tensor<2x2xf32, #xy> {spmd.global_type = tensor<4x2xf32, #xy>, spmd.sharding = #spmd.sharding<[[a], []]>}) {
+  %0 = spmd.permute %x from <[[a], [b]]> to <[[b], [a]]> over @mesh [a, b] : tensor<2x1xf32, #xy> -> tensor<2x1xf32, #xy>
+  %1 = spmd.permute %y from <[[b], []]> to <[[a], []]> over @mesh [a, b] : tensor<2x2xf32, #xy> -> tensor<2x2xf32, #xy>
+  return %0, %1 : tensor<2x1xf32, #xy>, tensor<2x2xf32, #xy>
+}

@@ -1,9 +1,10 @@
 // RUN: split-file %s %t
 // RUN: ptl-native %t/joins.mlir | FileCheck %s --check-prefix=FOUR
 // RUN: ptl-native %t/exchanges.mlir | FileCheck %s --check-prefix=FOUR
+// RUN: ptl-native %t/permutes.mlir | FileCheck %s --check-prefix=FOUR
 // RUN: ptl-native %t/cuts.mlir | FileCheck %s --check-prefix=FOUR
 // RUN: ptl-native %t/lookups.mlir | FileCheck %s --check-prefix=FOUR
-// Six ranks as threads, with the runtime's collectives, against the interpreter on six simulated ranks. No size divides.
+// Ranks as threads, six or more, with the runtime's collectives, against the interpreter on as many simulated ranks. No size divides.
 // FOUR: 4 of 4 results agree
 
 //--- joins.mlir
@@ -40,6 +41,28 @@ func.func @step(%x: tensor<4x2x5xf32, #xmy> {spmd.global_type = !whole, spmd.sha
   %1 = spmd.all_to_all %y from y to x over @mesh [a, b] : tensor<7x2x1xf32, #xmy> -> tensor<2x2x5xf32, #xmy>
   %2 = spmd.all_to_all %y from y to x over @mesh [b] : tensor<7x2x1xf32, #xmy> -> tensor<3x2x3xf32, #xmy>
   return %l, %0, %1, %2 : tensor<f32>, tensor<7x2x3xf32, #xmy>, tensor<2x2x5xf32, #xmy>, tensor<3x2x3xf32, #xmy>
+}
+
+//--- permutes.mlir
+// Shards under other axes: 6 over 2 x 3 in both orders, over axes of one size that cut nothing before, and rows for columns.
+#xy = #ptl.dims<[x, y]>
+!whole = tensor<6x6xf32, #xy>
+!rows = tensor<1x6xf32, #xy>
+!few = tensor<3x6xf32, #xy>
+!tile = tensor<3x3xf32, #xy>
+spmd.mesh @mesh [a = 2, b = 3, c = 2]
+func.func @step(%x: !rows {spmd.global_type = !whole, spmd.sharding = #spmd.sharding<[[a, b], []]>},
+                %y: !few {spmd.global_type = !whole, spmd.sharding = #spmd.sharding<[[a], []]>},
+                %z: !tile {spmd.global_type = !whole, spmd.sharding = #spmd.sharding<[[a], [c]]>})
+    -> (tensor<f32> {ptl.role = "loss"},
+        !rows {spmd.global_type = !whole, spmd.sharding = #spmd.sharding<[[b, a], []]>},
+        !few {spmd.global_type = !whole, spmd.sharding = #spmd.sharding<[[c], []]>},
+        !tile {spmd.global_type = !whole, spmd.sharding = #spmd.sharding<[[c], [a]]>}) {
+  %l = ptl.constant 1 : tensor<f32>
+  %0 = spmd.permute %x from <[[a, b], []]> to <[[b, a], []]> over @mesh [a, b] : !rows -> !rows
+  %1 = spmd.permute %y from <[[a], []]> to <[[c], []]> over @mesh [a, c] : !few -> !few
+  %2 = spmd.permute %z from <[[a], [c]]> to <[[c], [a]]> over @mesh [a, c] : !tile -> !tile
+  return %l, %0, %1, %2 : tensor<f32>, !rows, !few, !tile
 }
 
 //--- cuts.mlir

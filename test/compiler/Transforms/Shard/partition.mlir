@@ -16,7 +16,7 @@ module attributes {ptl.plan = {mesh = [{name = "dp", size = 2 : i64}],
     // CHECK: %[[Y:.*]] = ptl.dot %[[X]], %{{.*}} over [embed] : {{.*}} -> tensor<8x2xf32
     %y = ptl.dot %x, %w over [embed] : (!x, !w) -> !y
     // CHECK: %[[DW:.*]] = ptl.dot %[[X]], %{{.*}} over [batch]
-    // CHECK-NEXT: %[[R:.*]] = spmd.all_reduce sum %[[DW]] over @mesh [dp] reason "'ptl.dot' folds 'batch', which is split over dp"
+    // CHECK-NEXT: %[[R:.*]] = spmd.all_reduce sum %[[DW]] over @mesh [dp] reason "'ptl.dot' sums over 'batch', which is split over dp"
     // CHECK-NEXT: ptl.global_norm %[[R]]
     %dw = ptl.dot %x, %dy over [batch] : (!x, !y) -> !w
     %n = ptl.global_norm %dw : (!w) -> tensor<f32>
@@ -56,8 +56,8 @@ module attributes {ptl.plan = {mesh = [{name = "dp", size = 2 : i64}],
 // An axis of size 1 leaves no trace.
 module attributes {ptl.plan = {mesh = [{name = "dp", size = 1 : i64}],
     shard = [{dim = "batch", dims = ["batch"], axes = ["dp"], line = "m.ptl:1:1"}]}} {
-  // CHECK-NOT: spmd
   // CHECK-LABEL: func @one
+  // CHECK-NOT: spmd
   func.func @one(%x: !x {ptl.role = "data", ptl.path = "x"}) -> tensor<f32> {
     %s = ptl.reduce sum %x over [batch] : !x -> tensor<f32>
     return %s : tensor<f32>

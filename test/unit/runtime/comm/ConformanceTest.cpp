@@ -118,6 +118,9 @@ private:
   void addSegment(const CommSegment &s) {
     if (collective.kind == CollectiveKind::AllToAll)
       addExchange(s);
+    else if (collective.kind == CollectiveKind::Permute)
+      for (int64_t i = 0; i < s.in.rows * s.in.cols; ++i)
+        copy(at(s.out, i), collective.sources[place], at(s.in, i));
     else if (collective.kind == CollectiveKind::AllReduce ||
              collective.kind == CollectiveKind::Broadcast)
       for (int64_t i = 0; i < s.in.rows * s.in.cols; ++i) {
@@ -216,7 +219,7 @@ std::vector<Collective> collectivesOf(const Mesh &mesh, const std::vector<int> &
     sizes.push_back(mesh.size(axis));
   for (CollectiveKind kind :
        {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-        CollectiveKind::AllToAll, CollectiveKind::Broadcast})
+        CollectiveKind::AllToAll, CollectiveKind::Permute, CollectiveKind::Broadcast})
     for (ReduceKind reduce : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min})
       for (Element element : {Element::F32, Element::I32, Element::I64, Element::Byte}) {
         bool reduces = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
@@ -225,7 +228,7 @@ std::vector<Collective> collectivesOf(const Mesh &mesh, const std::vector<int> &
           continue;
         if (isLarge && element != Element::F32)
           continue;
-        Collective collective{kind, reduce, element, axes, {}, 0, 0, 1, "", ""};
+        Collective collective{kind, reduce, element, axes, {}, 0, {}, 0, 1, "", ""};
         collective.root = static_cast<int>(members) - 1;
         int64_t size = elementSize(element);
         if (kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast) {
@@ -233,6 +236,16 @@ std::vector<Collective> collectivesOf(const Mesh &mesh, const std::vector<int> &
           collective.segments = {{{0, length > 0, std::max<int64_t>(length, 1), length}, {}},
                                  {{end, 3, 5, 8}, {}}};
           bytes = std::max(bytes, end + 3 * 8 * size);
+        } else if (kind == CollectiveKind::Permute) {
+          int64_t rows = length > 0 ? 3 : 0, cols = std::max<int64_t>(ceilDivide(length, 3), 1);
+          Layout in{0, rows, cols, cols + 1};
+          Layout out{ceilDivide(rows * in.stride * size, 64) * 64, rows, cols, cols + 2};
+          collective.segments = {{in, out}};
+          // All but the last, which keeps its own, in a circle.
+          for (int64_t m = 0; m < members; ++m)
+            collective.sources.push_back(
+                static_cast<int>(m + 1 < members ? (m + 1) % (members - 1) : m));
+          bytes = std::max(bytes, out.offset + rows * out.stride * size);
         } else if (kind == CollectiveKind::AllToAll) {
           addExchanges(collective, length, sizes, bytes);
         } else {
@@ -370,7 +383,8 @@ private:
     int64_t n = reference.members(), whole = 0, own = 0, exchanged = 0;
     bool isReduce = collective.kind == CollectiveKind::AllReduce;
     for (const CommSegment &s : collective.segments) {
-      bool isPlain = isReduce || collective.kind == CollectiveKind::Broadcast;
+      bool isPlain = isReduce || collective.kind == CollectiveKind::Broadcast ||
+                     collective.kind == CollectiveKind::Permute;
       whole += isPlain ? s.in.rows * s.in.cols : s.whole();
       int64_t rows = reference.pieceAt(s.length, reference.place).valid;
       int64_t columns = reference.pieceAt(s.other, reference.place).valid;
@@ -383,6 +397,10 @@ private:
       EXPECT_EQ(moved, 0);
     else if (collective.kind == CollectiveKind::Broadcast)
       EXPECT_EQ(moved, isStub() || reference.place != collective.root ? whole * size : 0);
+    else if (collective.kind == CollectiveKind::Permute)
+      EXPECT_EQ(moved, isStub() || collective.sources[reference.place] != reference.place
+                           ? whole * size
+                           : 0);
     else if (collective.kind == CollectiveKind::AllToAll)
       EXPECT_EQ(moved, isStub() ? whole * size / n * (n - 1) / n : exchanged * size);
     else if (isStub())
