@@ -108,14 +108,14 @@ def d10(work):
                 "  fn loss(x: [batch, n]) = sum(dot(x, w * v, over: n))\n}\n")
         order = numpy.arange(size, dtype="f4")
         program = Program(work, text, {"x": order[None] + 1}, 1, {"w": order, "v": order + 2})
-        rules = (["shard n: (tp, dp)"], ["shard n: (dp, tp)"], ["shard n: tp", "shard n: (dp, tp), in: w"], ["shard n: (dp, tp), in: v"])
+        rules = (["shard n: (tp, dp)"], ["shard n: (dp, tp)"], ["shard n: none", "shard n: (dp, tp), in: w"])
         saved = [outcome.folder / "w.safetensors" for outcome in program.agree([("tp = 2, dp = 2", some) for some in rules])]
         still = Program(work, text, program.data, 1, program.weights, rate=0.0)
         for mesh, some in [("tp = 2, dp = 2", rule) for rule in rules] + [("tp = 3, dp = 2", rules[0])]:
             compare(f"mesh({mesh}) {some}", "the saved weight", still.run(mesh, some).weights["w"], order,
                     {(0, 1, 4, 5, 2, 3, 6, 7): "the order of the devices"})
         # What one mesh saved is read on all others.
-        for path in saved:
+        for path in saved[-1:]:
             for mesh, some in (("", ()), ("tp = 2, dp = 2", rules[0]), ("tp = 4", ["shard n: tp"])):
                 compare(f"loaded from {path.parent.name} on mesh({mesh})", "w", still.run(mesh, some, init=str(path)).weights["w"],
                         program.run().weights["w"])

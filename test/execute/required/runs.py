@@ -59,7 +59,7 @@ class Program:
 
     def write(self, mesh, rules):
         """Makes the folder of one run."""
-        name = zlib.crc32(repr((self.text, sorted((k, v.tolist()) for k, v in self.data.items()), mesh, rules, self.steps)).encode())
+        name = zlib.crc32(repr((self.text, sorted((k, v.tolist()) for k, v in self.data.items()), mesh, rules, self.steps, self.rate)).encode())
         folder = self.work / f"{mesh.replace(' ', '').replace(',', '-') or 'one'}-{name}"
         folder.mkdir(parents=True, exist_ok=True)
         for field, values in self.data.items():
