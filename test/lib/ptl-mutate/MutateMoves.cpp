@@ -10,7 +10,7 @@ using namespace ptlc::mutate;
 
 bool mutate::isMove(Operation *op) {
   return isa<spmd::AllReduceOp, spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp,
-             spmd::SliceOp, spmd::KeepOp>(op);
+             spmd::PermuteOp, spmd::SliceOp, spmd::KeepOp>(op);
 }
 
 SmallVector<StringAttr> mutate::otherAxes(spmd::MeshOp mesh, ArrayRef<StringAttr> list,
@@ -168,12 +168,41 @@ static bool changeDim(Operation *op, spmd::MeshOp mesh, Random &random) {
 
 /// The exchange the other way round, where types allow it.
 static bool changeRoute(Operation *op, spmd::MeshOp, Random &) {
+  if (auto permute = dyn_cast<spmd::PermuteOp>(op)) {
+    spmd::ShardingAttr from = permute.getFrom();
+    permute.setFromAttr(permute.getTo());
+    permute.setToAttr(from);
+    return true;
+  }
   auto exchange = dyn_cast<spmd::AllToAllOp>(op);
   if (!exchange)
     return false;
   StringAttr from = exchange.getFromAttr();
   exchange.setFromAttr(exchange.getToAttr());
   exchange.setToAttr(from);
+  return true;
+}
+
+/// Shards go to other places of the same axes.
+static bool reorderRoute(Operation *op, spmd::MeshOp, Random &random) {
+  auto permute = dyn_cast<spmd::PermuteOp>(op);
+  if (!permute)
+    return false;
+  SmallVector<spmd::AxesAttr> dims(permute.getTo().getDims());
+  SmallVector<StringAttr> names;
+  for (spmd::AxesAttr dim : dims)
+    names.append(dim.getNames().begin(), dim.getNames().end());
+  random.shuffle(names);
+  size_t place = 0;
+  for (spmd::AxesAttr &dim : dims) {
+    size_t count = dim.getNames().size();
+    dim = spmd::AxesAttr::get(op->getContext(), ArrayRef(names).slice(place, count));
+    place += count;
+  }
+  auto to = spmd::ShardingAttr::get(op->getContext(), dims, {}, ptl::FoldKind::Sum);
+  if (to == permute.getTo())
+    return false;
+  permute.setToAttr(to);
   return true;
 }
 
@@ -197,6 +226,7 @@ static constexpr Mutation kMutations[] = {
     {"move over reordered axes", reorderAxes},
     {"move another dimension", changeDim},
     {"exchange the other way", changeRoute},
+    {"exchange by another route", reorderRoute},
     {"reduce by another fold", changeFold},
 };
 

@@ -173,6 +173,29 @@ TEST(ShardingVerifier, RefusesWrongMoves) {
               HasSubstr("needs a value that waits for no other fold than a sum"));
 }
 
+TEST(ShardingVerifier, RefusesWrongRoutes) {
+  auto route = [](llvm::StringRef from, llvm::StringRef to, llvm::StringRef rest) {
+    return verdict("!u; return %u : !u",
+                   llvm::formatv("!u; %0 = spmd.permute %u from <[[{0}]]> to <[[{1}]]> over @mesh "
+                                 "[dp, tp] : !lu -> !lu\n{2}",
+                                 from, to, rest)
+                       .str());
+  };
+  llvm::StringRef gather = "%1 = spmd.all_gather %0 along seq over @mesh [tp] : !lu -> !u\n"
+                           "return %1 : !u";
+  EXPECT_EQ(route("dp", "tp", gather), "");
+  EXPECT_THAT(route("tp", "dp", gather),
+              HasSubstr("'spmd.permute' over [dp, tp] needs a value that is cut as [tp]; this one "
+                        "is [dp]"));
+  EXPECT_THAT(
+      verdict("!u; return %u : !u",
+              ("!u; %p = spmd.keep %u over @mesh [tp] : !lu -> !lu\n%0 = spmd.permute %p from "
+               "<[[dp]]> to <[[tp]]> over @mesh [dp, tp] : !lu -> !lu\n" +
+               gather)
+                  .str()),
+      HasSubstr("needs a value that waits for no axis of [tp]"));
+}
+
 TEST(ShardingVerifier, RefusesWrongPadding) {
   auto total = [](llvm::StringRef mask) {
     return verdict("!s; %0 = ptl.reduce sum %u over [seq] : !u -> !s\n return %0 : !s",
