@@ -28,8 +28,7 @@ from runner import PATIENCE, Finding  # noqa: E402
 
 GROUP = 50  # programs for one process
 # Why a plan may be refused: its rules contradict each other.
-KNOWN = re.compile(r"'[\w.]+' and '[\w.]+' of '[\w.]+' are both split over axis '\w+'|'shard' contradicts a rule of equal strength"
-                   r"|exchanging shards between '[\w, ]+' is not supported yet")
+KNOWN = re.compile(r"'[\w.]+' and '[\w.]+' of '[\w.]+' are both split over axis '\w+'|'shard' contradicts a rule of equal strength")
 
 
 def verdicts(work, texts, emit):
