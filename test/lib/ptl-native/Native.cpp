@@ -111,12 +111,16 @@ private:
     std::memcpy(&value, at, sizeof(T));
     return double(value);
   }
+  /// Padding is NaN; no index or count is as bad as the least integer.
+  template <typename T> static T integer(double value) {
+    return std::isnan(value) ? std::numeric_limits<T>::min() : T(value);
+  }
   static void put(run::Element element, char *at, double value) {
     switch (element) {
     case run::Element::I32:
-      return store(at, int32_t(value));
+      return store(at, integer<int32_t>(value));
     case run::Element::I64:
-      return store(at, int64_t(value));
+      return store(at, integer<int64_t>(value));
     case run::Element::I1:
       return store(at, int8_t(value != 0));
     default:
