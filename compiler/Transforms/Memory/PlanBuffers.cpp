@@ -256,10 +256,10 @@ LogicalResult Planner::run() {
   };
   module->setAttr("rt.memory",
                   builder.getDictionaryAttr(
-                      {entry("persistent", persistent), entry("micro", micro), entry("least", least), entry("scratch", 0),
-                       entry("weights", totals.weights), entry("gradients", totals.gradients),
-                       entry("states", totals.states), entry("data", totals.data),
-                       entry("total", persistent + micro)}));
+                      {entry("persistent", persistent), entry("micro", micro),
+                       entry("least", least), entry("scratch", 0), entry("weights", totals.weights),
+                       entry("gradients", totals.gradients), entry("states", totals.states),
+                       entry("data", totals.data), entry("total", persistent + micro)}));
   return success();
 }
 
