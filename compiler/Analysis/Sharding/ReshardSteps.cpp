@@ -86,9 +86,58 @@ Step Stepper::mask(const Sharding &from, AxisId axis, Fold kind) const {
   return make(StepKind::Mask, {axis}, -1, -1, from, target);
 }
 
+/// Calls `use` with every ordered choice of 1 to `most` of `axes`.
+template <typename Use>
+static void forOrders(ArrayRef<AxisId> axes, size_t most, AxisList &chosen, Use use) {
+  if (!chosen.empty())
+    use(chosen);
+  if (chosen.size() == most)
+    return;
+  for (AxisId axis : axes) {
+    if (llvm::is_contained(chosen, axis))
+      continue;
+    chosen.push_back(axis);
+    forOrders(axes, most, chosen, use);
+    chosen.pop_back();
+  }
+}
+
+/// Of small tensors in large groups most of what the formula counts is padding. Over links of one
+/// class one fold is never dearer than two in turn, or than scattering, folding parts and
+/// gathering.
+void Stepper::dropPadding(Step &step) const {
+  const Axis &first = mesh[step.axes.front()];
+  bool even = elements(localShape(mesh, shape, step.source)) % mesh.product(step.axes) == 0;
+  if (even || llvm::any_of(step.axes, [&](AxisId axis) { return !mesh[axis].hasLinkOf(first); }))
+    return;
+  auto atMost = [&](const Plan &way) {
+    auto known = std::tie(step.cost, step.bytes);
+    if (std::tuple found(costOf(way), bytesOf(way)); found < known)
+      known = found;
+  };
+  AxisList chosen;
+  forOrders(step.axes, step.axes.size() - 1, chosen, [&](const AxisList &part) {
+    if (!llvm::is_sorted(part))
+      return; // the order changes no size
+    AxisList others;
+    llvm::copy_if(step.axes, std::back_inserter(others),
+                  [&](AxisId axis) { return !llvm::is_contained(part, axis); });
+    Step fold = allReduce(step.source, part);
+    atMost({fold, allReduce(fold.target, others)});
+    for (size_t dim = 0; dim < shape.size(); dim++) {
+      Step scatter = reduceScatter(step.source, dim, part);
+      Step inner = allReduce(scatter.target, others);
+      atMost({scatter, inner, allGather(inner.target, dim, part)});
+    }
+  });
+}
+
 Step Stepper::allReduce(const Sharding &from, const AxisList &axes) const {
-  return make(StepKind::AllReduce, axes, -1, -1, from,
-              from.withPartial(from.partial & ~setOf(axes)));
+  Step step =
+      make(StepKind::AllReduce, axes, -1, -1, from, from.withPartial(from.partial & ~setOf(axes)));
+  if (axes.size() > 1)
+    dropPadding(step);
+  return step;
 }
 
 Step Stepper::reduceScatter(const Sharding &from, size_t dim, const AxisList &axes) const {
@@ -132,13 +181,30 @@ AxisList ptlc::sharding::permutedAxes(const Mesh &mesh, const Sharding &source,
   return moved;
 }
 
+/// Lists of equal sizes cut alike; of others all shards are compared, once.
+bool Stepper::cutAlike(int64_t size, const AxisList &source, const AxisList &target) const {
+  auto sizesOf = [&](const AxisList &list) {
+    SmallVector<int64_t, 4> sizes;
+    for (AxisId axis : list)
+      sizes.push_back(mesh[axis].size);
+    return sizes;
+  };
+  auto key = std::tuple(size, sizesOf(source), sizesOf(target));
+  if (std::get<1>(key) == std::get<2>(key))
+    return true;
+  auto [found, isNew] = alike.try_emplace(key, false);
+  if (isNew)
+    found->second = mesh.product(source) == mesh.product(target) &&
+                    allExtents(mesh, size, source) == allExtents(mesh, size, target);
+  return found->second;
+}
+
 bool Stepper::canPermute(const Sharding &source, const Sharding &target) const {
   if (source.partial != target.partial || (source.partial & target.used()) || source == target)
     return false;
   for (size_t i = 0; i < shape.size(); i++)
     if (source.dims[i].size() != target.dims[i].size() ||
-        (source.dims[i] != target.dims[i] &&
-         allExtents(mesh, shape[i], source.dims[i]) != allExtents(mesh, shape[i], target.dims[i])))
+        !cutAlike(shape[i], source.dims[i], target.dims[i]))
       return false;
   SmallVector<int64_t> freed, taken;
   AxisSet before = source.used(), after = target.used();
@@ -151,22 +217,6 @@ bool Stepper::canPermute(const Sharding &source, const Sharding &target) const {
   llvm::sort(freed);
   llvm::sort(taken);
   return freed == taken;
-}
-
-/// Calls `use` with every ordered choice of 1 to `most` of `axes`.
-template <typename Use>
-static void forOrders(ArrayRef<AxisId> axes, size_t most, AxisList &chosen, Use use) {
-  if (!chosen.empty())
-    use(chosen);
-  if (chosen.size() == most)
-    return;
-  for (AxisId axis : axes) {
-    if (llvm::is_contained(chosen, axis))
-      continue;
-    chosen.push_back(axis);
-    forOrders(axes, most, chosen, use);
-    chosen.pop_back();
-  }
 }
 
 static AxisList listOf(const Mesh &mesh, AxisSet set) {

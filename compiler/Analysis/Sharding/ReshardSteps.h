@@ -5,6 +5,7 @@
 #define PTLC_COMPILER_ANALYSIS_SHARDING_RESHARDSTEPS_H
 
 #include "compiler/Analysis/Sharding/Mesh.h"
+#include <map>
 #include <vector>
 
 namespace ptlc::sharding {
@@ -70,6 +71,8 @@ public:
 private:
   Step make(StepKind kind, AxisList axes, int dim, int to, const Sharding &source,
             Sharding target) const;
+  void dropPadding(Step &step) const;
+  bool cutAlike(int64_t size, const AxisList &source, const AxisList &target) const;
   void addReductions(const Sharding &from, std::vector<Step> &out) const;
   void addMoves(const Sharding &from, std::vector<Step> &out) const;
   void addPermutes(const Sharding &from, std::vector<Step> &out) const;
@@ -77,6 +80,8 @@ private:
   const Mesh &mesh;
   llvm::SmallVector<int64_t, 4> shape;
   int64_t elementBytes;
+  using Sizes = llvm::SmallVector<int64_t, 4>;
+  mutable std::map<std::tuple<int64_t, Sizes, Sizes>, bool> alike; ///< what cutAlike() found
 };
 
 /// Returns the axes on which sender and receiver of a permute may differ, sorted.

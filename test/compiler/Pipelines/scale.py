@@ -45,11 +45,13 @@ def difference(a, b):
     return {name: b[name] - a[name] for name in sorted(a | b) if a[name] != b[name]}
 
 
-# Three axes; the model has a plan of its own, which this one stands beside.
+# Three axes; the model has a plan of its own, which this one stands beside. One bucket holds all gradients: else their number
+# follows from the bytes of a rank.
 CUBE = """
 plan cube on mesh(dp = 2, tp = 2, rep = 2) {
   shard batch: (dp, rep), heads: tp, ffn: tp, vocab: tp
   shard seq: tp, between: blocks
+  bucket 8 GB
 }
 """
 SMALL, LARGE = (["--mesh", f"dp={dp},tp={tp},rep={rep}"] for dp, tp, rep in ((2, 2, 2), (8, 8, 64)))
