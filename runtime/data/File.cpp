@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <glob.h>
+#include <memory>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -72,9 +73,17 @@ MappedFile::~MappedFile() {
 /// Whether `path` is or would be a regular file, which a new one may replace.
 static bool isPlainOutput(const std::string &path) {
   struct stat info{};
-  if (path.starts_with("/dev/") || path.starts_with("/proc/"))
-    return false; // standard output may be a regular file behind a device's name
-  return ::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode);
+  if (::stat(path.c_str(), &info) != 0)
+    return true;
+  // Standard output may be a regular file behind a device's name; memory holds files, too.
+  bool isDevice = path.starts_with("/dev/") && !path.starts_with("/dev/shm/");
+  return S_ISREG(info.st_mode) && !isDevice && !path.starts_with("/proc/");
+}
+
+/// Where a new file goes: a link stays, and leads to it.
+static std::string behindLinks(const std::string &path) {
+  std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), std::free);
+  return real ? real.get() : path;
 }
 
 Expected<OutputFile> OutputFile::create(const std::string &path) {
@@ -83,11 +92,7 @@ Expected<OutputFile> OutputFile::create(const std::string &path) {
   if (!isPlainOutput(path)) {
     file.descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
-    // A link stays, and leads to the new file.
-    char *real = ::realpath(path.c_str(), nullptr);
-    if (real)
-      file.path = real;
-    std::free(real);
+    file.path = behindLinks(path);
     file.aside = fmt::format("{}.tmp-{}", file.path, ::getpid());
     file.descriptor = ::open(file.aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   }
@@ -140,11 +145,9 @@ Status checkWritable(const std::string &path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     return failure("can't write '{}': {}", path, errorText(EISDIR));
-  if (!isPlainOutput(path) && ::access(path.c_str(), W_OK) == 0)
-    return Status::ok();
-  if (::access(folderOf(path).c_str(), W_OK | X_OK) != 0)
-    return failure("can't write '{}': {}", path, errorText(errno));
-  return Status::ok();
+  int result = isPlainOutput(path) ? ::access(folderOf(behindLinks(path)).c_str(), W_OK | X_OK)
+                                   : ::access(path.c_str(), W_OK);
+  return result == 0 ? Status::ok() : failure("can't write '{}': {}", path, errorText(errno));
 }
 
 Status syncFolder(const std::string &path) {

@@ -8,10 +8,12 @@
 #include "runtime/data/File.h"
 #include "runtime/data/Npy.h"
 #include "test/unit/runtime/TestFiles.h"
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <set>
+#include <unistd.h>
 
 using namespace ptlrt;
 using test::bytesOf;
@@ -168,6 +170,33 @@ TEST_F(Data, OutputsThatAreNoPlainFiles) {
   EXPECT_EQ(std::filesystem::file_size(path("far")), 3u);
   std::ifstream text(path("far"));
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(text), {}), "new");
+}
+
+// Shared memory lies among the devices, but holds plain files, which are created and replaced.
+TEST_F(Data, OutputsInSharedMemory) {
+  if (::access("/dev/shm", W_OK | X_OK) != 0)
+    GTEST_SKIP() << "no shared memory";
+  std::string file = fmt::format("/dev/shm/ptlrt-data-test-{}", ::getpid());
+  for (const char *content : {"longer", "new"}) {
+    EXPECT_TRUE(checkWritable(file).isOk());
+    EXPECT_TRUE(writeFile(file, content).isOk());
+    EXPECT_EQ(std::filesystem::file_size(file), std::strlen(content));
+  }
+  std::filesystem::remove(file);
+}
+
+// What lies behind a link is replaced, so its folder must be writable.
+TEST_F(Data, LinkIntoReadOnlyFolder) {
+  namespace fs = std::filesystem;
+  fs::create_directory(path("closed"));
+  ASSERT_TRUE(writeFile(path("closed/far"), "old").isOk());
+  fs::create_symlink("closed/far", path("link"));
+  EXPECT_TRUE(checkWritable(path("link")).isOk());
+  fs::permissions(path("closed"), fs::perms::owner_write, fs::perm_options::remove);
+  Status status = checkWritable(path("link"));
+  fs::permissions(path("closed"), fs::perms::owner_all);
+  if (::geteuid() != 0) // who may write everywhere
+    EXPECT_THAT(status.message(), HasSubstr("can't write '" + path("link") + "'"));
 }
 
 TEST_F(Data, BrokenTokenFiles) {
