@@ -60,7 +60,12 @@ TEST(CommandLine, ChecksSteps) {
   EXPECT_EQ(refuse({"--check", "0"}),
             "'--check' takes a whole number from 1 to 2147483647, got '0'");
   EXPECT_THAT(refuse({"--check", "many"}), HasSubstr("got 'many'"));
-  EXPECT_EQ(refuse({"--check", "--save", "x"}), "'--check' and '--save' can't be given together");
+  for (const char *other : {"--steps=1", "--save=x", "--save-grads=x", "--log=x", "--trace=x",
+                            "--report=x", "--checkpoint-dir=x", "--checkpoint-every=1", "--keep=1",
+                            "--counters", "--check-replicas"}) {
+    std::string name = std::string(other).substr(0, std::string_view(other).find('='));
+    EXPECT_EQ(refuse({"--check", other}), "'--check' and '" + name + "' can't be given together");
+  }
 }
 
 TEST(CommandLine, OtherCommands) {
