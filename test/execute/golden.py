@@ -63,9 +63,10 @@ def sizes(kind, run):
 
 def call(*command, cwd):
     """Runs a command that must succeed; returns what it printed."""
-    result = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
+    command = [str(word) for word in command]
+    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     if result.returncode:
-        sys.exit(f"{command[0]}: status {result.returncode}\n{result.stdout}{result.stderr}")
+        sys.exit(f"{' '.join(command)}: status {result.returncode}\n{result.stdout}{result.stderr}")
     return result.stdout
 
 

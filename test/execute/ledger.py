@@ -9,11 +9,11 @@ import json
 import math
 import pathlib
 import re
-import subprocess
 import sys
 import types
 
 import golden
+from golden import call
 
 STEPS = 2
 GPT, LLAMA = "heads: tp, ffn: tp, vocab: tp", "heads: tp, kv_heads: tp, ffn: tp, vocab: tp"
@@ -32,13 +32,6 @@ PROGRAMS = [  # case, mesh, what is cut, micro-batches; 16 samples, 4 heads, 250
     ("moe_tiny", "ep=2", "experts: ep", 1),
     ("moe_tiny", "dp=2,ep=2", "batch: dp, experts: ep", 1),
 ]
-
-
-def call(*command, cwd):
-    result = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
-    if result.returncode:
-        sys.exit(f"{' '.join(map(str, command))}: status {result.returncode}\n{result.stdout}{result.stderr}")
-    return result.stdout
 
 
 def whole(number, what):

@@ -13,46 +13,20 @@ import shutil
 import subprocess
 import sys
 
-import numpy
+from two_layers import LINES, write
 
 HERE = pathlib.Path(__file__).resolve().parent
-PROGRAM = """\
-dim inputs = 7, hidden = 5, classes = 3
-
-model M {{
-  weight w1: [inputs, hidden] = normal(0.5)
-  weight b1: [hidden] = zeros
-  weight w2: [hidden, classes] = normal(0.5)
-  weight b2: [classes] = zeros
-  fn loss(x: [batch, inputs], t: int[batch]) {{
-    let z = dropout(relu(x @ w1 + b1), {dropout}) @ w2 + b2
-    return cross_entropy(z, t, over: classes)
-  }}
-}}
-
-train M {{
-  data npy(x: "x.npy", t: "t.npy")
-  batch {batch}
-  steps 3
-  optimizer {optimizer}
-}}
-
-plan p on mesh({mesh}) {{ shard {shard}; microbatches {micro}; bucket 1 B }}
-"""
-LINES = {"w1": 4, "b1": 5, "w2": 6, "b2": 7, "loss": 8}
 ADAM, SGD = "adamw(lr: 0.01)\n  clip 1.0", "sgd(lr: 0.1, momentum: 0.9)"
 # Batches, hidden units and classes that the axes don't divide.
 RIGHT = [("dp = 2", "batch: dp", 8, 2, 0.5, ADAM), ("dp = 3", "batch: dp", 8, 1, 0.5, SGD),
          ("tp = 2", "hidden: tp", 8, 1, 0.5, ADAM), ("tp = 2", "classes: tp", 8, 1, 0.0, ADAM),
          ("dp = 2, tp = 3", "batch: dp, hidden: tp", 7, 1, 0.2, ADAM), ("dp = 2, tp = 2", "batch: dp, hidden: tp", 9, 3, 0.2, SGD),
          ("a = 2, b = 2", "batch: (a, b)", 6, 1, 0.5, ADAM)]
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 
 
 def run(*command, cwd, **environment):
     return subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True, timeout=120,
-                          env={**ENVIRONMENT, **environment})
+                          env={**os.environ, **environment})
 
 
 def expect(good, what, result):
@@ -61,11 +35,8 @@ def expect(good, what, result):
 
 
 def build(work, mesh, shard, batch, micro, dropout, optimizer, *options):
-    work.mkdir(parents=True, exist_ok=True)
-    random = numpy.random.default_rng(1)
-    numpy.save(work / "x.npy", random.normal(size=(24, 7)).astype("f4"))
-    numpy.save(work / "t.npy", random.integers(3, size=24).astype("i4"))
-    (work / "m.ptl").write_text(PROGRAM.format(mesh=mesh, shard=shard, batch=batch, micro=micro, dropout=dropout, optimizer=optimizer))
+    write(work, mesh, f"shard {shard}; microbatches {micro}; bucket 1 B", hidden=f"dropout(relu(x @ w1 + b1), {dropout})", batch=batch,
+          optimizer=optimizer)
     result = run("ptlc", "m.ptl", "--plan", "p", "-o", "m", *options, cwd=work)
     expect(result.returncode == 0, "ptlc", result)
 
@@ -165,12 +136,14 @@ def faults(work):
 
 def mpi(work):
     """Ranks as processes: the same, with one message."""
+    from mpi import ENVIRONMENT  # which needs psutil, unlike the rest
+
     program = build_faulty(work, ("dp = 2", "batch: dp", 7, 1, 0.5, ADAM))
-    result = run("mpirun", "-n", "2", "./m", "--check", cwd=work)
+    result = run("mpirun", "-n", "2", "./m", "--check", cwd=work, **ENVIRONMENT)
     expect(result.returncode == 0 and result.stdout.count("check passed") == 1, "processes", result)
-    result = run("mpirun", "-n", "2", "./m", "--check", cwd=work, FAULT="drop 0")
+    result = run("mpirun", "-n", "2", "./m", "--check", cwd=work, FAULT="drop 0", **ENVIRONMENT)
     expect(result.returncode == 1 and len(re.findall(r"^m\.ptl:\d+:\d+: error: ", result.stderr, re.M)) == 1, "a fault", result)
-    result = run("mpirun", "-n", "2", "./m", "--check", "--data", "x=none.npy", cwd=work)
+    result = run("mpirun", "-n", "2", "./m", "--check", "--data", "x=none.npy", cwd=work, **ENVIRONMENT)
     expect(result.returncode == 1 and len(re.findall(r"^error: ", result.stderr, re.M)) == 1, "no data", result)
 
 

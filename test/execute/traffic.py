@@ -11,36 +11,11 @@ import json
 import pathlib
 import sys
 
-import numpy
+import two_layers
+from golden import call
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from golden import call  # noqa: E402
-
-PROGRAM = """\
-dim inputs = 7, hidden = 5, classes = 3
-
-model M {{
-  weight w1: [inputs, hidden] = normal(0.5)
-  weight b1: [hidden] = zeros
-  weight w2: [hidden, classes] = normal(0.5)
-  weight b2: [classes] = zeros
-  fn loss(x: [batch, inputs], t: int[batch]) {{
-    let z = relu(x @ w1 + b1) @ w2 + b2
-    metric right = mean(float(argmax(z, over: classes) == t))
-    return cross_entropy(z, t, over: classes)
-  }}
-}}
-
-train M {{
-  data npy(x: "x.npy", t: "t.npy")
-  batch 8
-  steps 3
-  optimizer sgd(lr: 0.1)
-}}
-
-plan p on mesh(dp = {dp}) {{ shard batch: dp; microbatches {micro}{bucket} }}
-"""
-SCALARS = 7 * 5 + 5 + 5 * 3 + 3 + 2
+METRIC = "right = mean(float(argmax(z, over: classes) == t))"
+SCALARS = two_layers.SCALARS + 2  # the loss and the metric
 
 
 def expect(what, found, expected):
@@ -49,11 +24,8 @@ def expect(what, found, expected):
 
 
 def check(work, dp, micro, bucket=""):
-    work.mkdir(parents=True, exist_ok=True)
-    random = numpy.random.default_rng(1)
-    numpy.save(work / "x.npy", random.normal(size=(24, 7)).astype("f4"))
-    numpy.save(work / "t.npy", random.integers(3, size=24).astype("i4"))
-    (work / "m.ptl").write_text(PROGRAM.format(dp=dp, micro=micro, bucket=f"; bucket {bucket}" if bucket else ""))
+    plan = f"shard batch: dp; microbatches {micro}" + (f"; bucket {bucket}" if bucket else "")
+    two_layers.write(work, f"dp = {dp}", plan, metric=METRIC)
     name = f"dp = {dp}, {micro} micro-batches, bucket '{bucket}'"
     report = json.loads(call("ptlc", "m.ptl", "--plan", "p", "--emit=memory", "--report", "--json", cwd=work))
     ledger = report["collectives"]
