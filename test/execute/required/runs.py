@@ -129,7 +129,7 @@ def compare(where, name, found, expected, hints=None):
     scale = max(1e-3, numpy.abs(expected).max()) if expected.size else 1
     if found.shape == expected.shape and numpy.isfinite(found).all() and (numpy.abs(found - expected) <= TOLERANCE * scale).all():
         return
-    guess = [text for value, text in (hints or {}).items() if numpy.allclose(found, numpy.array(value), rtol=1e-5)]
+    guess = [text for value, text in (hints or {}).items() if numpy.allclose(found, numpy.array(value), rtol=1e-5, equal_nan=True)]
     raise Failure(f"{where}: {name}: expected {expected}, found {found} {guess or ''}")
 
 
