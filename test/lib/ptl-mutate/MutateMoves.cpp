@@ -13,6 +13,11 @@ bool mutate::isMove(Operation *op) {
              spmd::PermuteOp, spmd::SliceOp, spmd::KeepOp>(op);
 }
 
+bool mutate::isStep(Operation *op) {
+  return isa<ptl::PtlDialect>(op->getDialect()) && op->getNumResults() == 1 &&
+         op->getNumRegions() == 0;
+}
+
 SmallVector<StringAttr> mutate::otherAxes(spmd::MeshOp mesh, ArrayRef<StringAttr> list,
                                           StringAttr instead, bool same) {
   SmallVector<StringAttr> equal, others;
@@ -64,8 +69,7 @@ static bool misplace(Operation *op, spmd::MeshOp, Random &random) {
     return false;
   SmallVector<Operation *> users;
   for (Operation *user : op->getUsers())
-    if (isa<ptl::PtlDialect>(user->getDialect()) && user->getNumResults() == 1 &&
-        user->getNumRegions() == 0 && !llvm::is_contained(users, user))
+    if (isStep(user) && !llvm::is_contained(users, user))
       users.push_back(user);
   if (users.empty())
     return false;
@@ -77,15 +81,10 @@ static bool misplace(Operation *op, spmd::MeshOp, Random &random) {
   return true;
 }
 
-static bool isFloatStep(Operation *op) {
-  return isa<ptl::PtlDialect>(op->getDialect()) && op->getNumResults() == 1 &&
-         op->getNumRegions() == 0 && ptl::isFloatTensor(op->getResult(0).getType());
-}
-
 /// Inserts behind `op` what `make` builds on its result.
 template <typename Make>
 static bool insert(Operation *op, spmd::MeshOp mesh, Random &random, Make make) {
-  if (!isFloatStep(op))
+  if (!isStep(op) || !ptl::isFloatTensor(op->getResult(0).getType()))
     return false;
   auto axis = cast<spmd::AxisAttr>(random.pick(mesh.getAxes().getValue()));
   OpBuilder builder(op->getContext());

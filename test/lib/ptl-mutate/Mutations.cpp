@@ -145,8 +145,7 @@ static bool changeFunction(Operation *op, spmd::MeshOp, Random &) {
 }
 
 static bool dropOperation(Operation *op, spmd::MeshOp, Random &) {
-  if (!isa<ptl::PtlDialect>(op->getDialect()) || op->getNumResults() != 1 ||
-      op->getNumRegions() != 0)
+  if (!isStep(op))
     return false;
   for (Value operand : op->getOperands())
     if (operand.getType() == op->getResult(0).getType()) {

@@ -39,8 +39,10 @@ llvm::ArrayRef<Mutation> localMutations();
 
 /// Whether the operation is one of those of moveMutations().
 bool isMove(mlir::Operation *op);
-/// The axes of the mesh that aren't in `list`, those of the size of `instead` first; of that size
-/// alone if `same`.
+/// Whether the operation is one of the global program with one result and no region.
+bool isStep(mlir::Operation *op);
+/// The axes of the mesh that aren't in `list` and are of the size of `instead`. If there are none:
+/// all that aren't in `list`, unless the size must be the `same`.
 llvm::SmallVector<mlir::StringAttr> otherAxes(spmd::MeshOp mesh,
                                               llvm::ArrayRef<mlir::StringAttr> list,
                                               mlir::StringAttr instead, bool same);
