@@ -75,24 +75,59 @@ double Partitioner::operandCost(Value value, const Sharding &needed, Gathers &ga
   return best / std::max(1, versions.uses);
 }
 
+/// Returns the axes over which a sum is pending on `value`, or will be once it is made as
+/// propagation wants it.
+AxisSet Partitioner::pendingOn(Value value) {
+  if (auto made = values.find(value); made != values.end() && !made->second.list.empty())
+    return made->second.main.kind == Fold::Sum ? made->second.main.partial : 0;
+  auto result = dyn_cast<OpResult>(value);
+  auto interface =
+      result ? dyn_cast<ShardingRuleInterface>(result.getOwner()) : ShardingRuleInterface();
+  if (!interface || isa<ptl::OptimizeOp, ptl::GlobalNormOp>(result.getOwner()))
+    return 0;
+  ShardingRule rule = interface.getShardingRule();
+  AxisSet pending = 0;
+  for (auto [operand, dims] : llvm::zip(interface->getOperands(), rule.operands))
+    for (auto [axes, factors] : llvm::zip(wanted(operand).dims, dims))
+      if (factors.size() == 1 && rule.factors[factors[0]].kind == FactorKind::Sum &&
+          leavesPending(rule, factors[0], result.getResultNumber()))
+        pending |= setOf(axes);
+  return pending & ~wanted(value).used();
+}
+
+/// Whether `use` adds its value to one that is pending over `axes`, too: the sum has to be finished
+/// anyway.
+bool Partitioner::isFinishedAnyway(OpOperand &use, AxisSet axes) {
+  Operation *op = use.getOwner();
+  auto interface = dyn_cast<ShardingRuleInterface>(op);
+  return interface && interface.getShardingRule().linearity == Linearity::All &&
+         llvm::any_of(op->getOpOperands(), [&](OpOperand &other) {
+           return &other != &use && (axes & ~pendingOn(other.get())) == 0;
+         });
+}
+
 /// How far down a pending result's uses are followed.
 static constexpr unsigned kLookAhead = 4;
 
 /// The way of a result to what propagation wants, or to where an only use, linear in it, has made
-/// less of what is pending.
+/// less of what is pending, or adds it to what is pending, too.
 double Partitioner::resultCost(Value value, const Sharding &made) {
   double best = planner.cost(shapeOf(value), made, wanted(value));
-  AxisSet pending = made.partial;
-  if (!pending || made.kind != Fold::Sum || (wanted(value).used() & pending))
+  AxisSet pending = made.partial & ~wanted(value).used();
+  if (!pending || made.kind != Fold::Sum)
     return best;
   double moved = planner.cost(shapeOf(value), made, wanted(value).withPartial(pending));
   for (unsigned depth = 0; depth < kLookAhead && value.hasOneUse(); depth++) {
     OpOperand &use = *value.getUses().begin();
-    if (use.getOwner()->getNumResults() != 1 || !isLinearUse(use))
+    if (use.getOwner()->getNumResults() != 1)
       break;
     value = use.getOwner()->getResult(0);
     Sharding there = wanted(value);
     if (there.used() & pending)
+      break;
+    if (isFinishedAnyway(use, pending))
+      return std::min(best, moved);
+    if (!isLinearUse(use))
       break;
     best = std::min(best, moved + planner.cost(shapeOf(value), there.withPartial(pending), there));
   }

@@ -72,6 +72,8 @@ private:
   bool mayDefer(mlir::Value value);
   double operandCost(mlir::Value value, const sharding::Sharding &needed, Gathers &gathers);
   double resultCost(mlir::Value value, const sharding::Sharding &made);
+  sharding::AxisSet pendingOn(mlir::Value value);
+  bool isFinishedAnyway(mlir::OpOperand &use, sharding::AxisSet axes);
   /// Adds the ways in which pending sums may flow through: none, all that the operation is linear
   /// in, and, of a sum of several, whatever is pending on one of them, the others being kept in one
   /// place. `live` may flow on, `pending` is all.
