@@ -48,8 +48,10 @@ public:
   explicit Session(const Command &command) : command(command) {
     for (auto list : {moveMutations(), localMutations()})
       for (const Mutation &mutation : list)
-        if (command.kind.empty() || command.kind == mutation.kind)
+        if (command.kind.empty() || command.kind == mutation.kind) {
           mutations.push_back(&mutation);
+          counts[mutation.kind.str()]; // so that kinds that are never made are printed, too
+        }
   }
 
   void tryFile(const std::string &file);
