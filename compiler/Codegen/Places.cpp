@@ -19,6 +19,7 @@ Arena::Arena(ModuleOp module) {
   persistent = entry("persistent");
   micro = entry("micro");
   scratch = entry("scratch");
+  least = entry("least");
 }
 
 int64_t Arena::begin(rt::MemoryLevel level) const {

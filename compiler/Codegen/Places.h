@@ -17,6 +17,7 @@ struct Arena {
   int64_t begin(rt::MemoryLevel level) const;
 
   int64_t persistent = 0, micro = 0, scratch = 0;
+  int64_t least = 0; ///< bytes of `micro` that hold values at once at most; the rest are gaps
 };
 
 /// Where a value lies: arena + offset + micro-batch * microStride + piece * chunkStride.

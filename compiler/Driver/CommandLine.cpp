@@ -115,7 +115,7 @@ static void addCompileOptions(CLI::App &app, CompileOptions &options, Texts &tex
   app.add_option("--dump-passes", options.dumpPasses,
                  "Write the IR after every pass that changed it into this folder");
   app.add_flag("--report", options.report,
-               "Print memory, FLOPs and communication per rank and step");
+               "Print memory, FLOPs and communication per rank and step; without -o only that");
   app.add_flag("--explain{*}", options.explain,
                "Only print each collective with its reason; --explain=NAME: why a weight, field or "
                "named value is cut as it is");

@@ -57,6 +57,10 @@ private:
   int emit();
   int explain();
   int emitObject();
+  /// Whether nothing is written but what is asked for on standard output.
+  bool onlyPrints() const {
+    return !options.explain.empty() || (options.report && options.output.empty());
+  }
   /// Whether the executable holds a program for one rank, too.
   bool comparesWithOneRank() const;
   int emitExecutable(llvm::StringRef object);
@@ -178,8 +182,8 @@ int Compilation::emitObject() {
 }
 
 bool Compilation::comparesWithOneRank() const {
-  return options.emit == Phase::Executable && options.explain.empty() && ranks > 1 &&
-         !options.noCheck && !options.verifyDiagnostics;
+  return options.emit == Phase::Executable && !onlyPrints() && ranks > 1 && !options.noCheck &&
+         !options.verifyDiagnostics;
 }
 
 int Compilation::emitExecutable(llvm::StringRef object) {
@@ -225,12 +229,10 @@ int Compilation::emit() {
   if (!options.memorySvg.empty() &&
       !writeFile(options.memorySvg, memorySvg(*module), false, llvm::errs()))
     return kFailure;
-  if (!options.explain.empty())
+  if (onlyPrints())
     return status;
   if (options.emit > Phase::Nvvm)
     return emitObject();
-  if (options.report && options.output.empty())
-    return kSuccess;
   std::string text = printModule(*module, /*locations=*/options.emit >= Phase::Memory);
   return writeFile(outputName(".mlir"), text, false, llvm::errs()) ? kSuccess : kFailure;
 }

@@ -7,6 +7,7 @@
 #include "compiler/Driver/MemoryReport.h"
 
 #include "compiler/Analysis/Memory/Timeline.h"
+#include "compiler/Codegen/Places.h"
 #include "compiler/Driver/Report.h"
 #include "compiler/Support/Location.h"
 #include "dialects/Rt/Rt.h"
@@ -28,12 +29,6 @@ static std::string typeText(Value value) {
     text += (text.size() > 1 ? ", " : "") + name.getValue().str() + " = " + std::to_string(size);
   llvm::raw_string_ostream(text) << "] " << type.getElementType();
   return text;
-}
-
-static int64_t memoryEntry(ModuleOp module, StringRef name) {
-  auto memory = module->getAttrOfType<DictionaryAttr>("rt.memory");
-  auto entry = memory ? memory.getAs<IntegerAttr>(name) : IntegerAttr();
-  return entry ? entry.getInt() : 0;
 }
 
 static json::Array valuesAt(const Timeline &timeline, unsigned position) {
@@ -67,6 +62,7 @@ json::Object ptlc::memoryPeak(ModuleOp module) {
   if (!step || !module->hasAttr("rt.memory"))
     return {};
   Timeline timeline(step);
+  codegen::Arena arena(module);
   unsigned peak = timeline.peak();
   json::Array points;
   for (auto [op, bytes] : llvm::zip_equal(timeline.operations(), timeline.bytes()))
@@ -74,8 +70,8 @@ json::Object ptlc::memoryPeak(ModuleOp module) {
   return json::Object{
       {"line", timeline.operations().empty() ? "" : lineOf(timeline.operations()[peak]->getLoc())},
       {"bytes", timeline.bytes().empty() ? 0 : timeline.bytes()[peak]},
-      {"least", memoryEntry(module, "least")},
-      {"micro", memoryEntry(module, "micro")},
+      {"least", arena.least},
+      {"micro", arena.micro},
       {"values", valuesAt(timeline, peak)},
       {"timeline", std::move(points)}};
 }
@@ -127,8 +123,9 @@ std::string ptlc::memorySvg(ModuleOp module) {
   llvm::raw_string_ostream os(text);
   json::Object peak = memoryPeak(module);
   const json::Array *points = peak.getArray("timeline");
-  double always = static_cast<double>(memoryEntry(module, "persistent"));
-  double top = always + static_cast<double>(memoryEntry(module, "micro"));
+  codegen::Arena arena(module);
+  double always = static_cast<double>(arena.persistent);
+  double top = always + static_cast<double>(arena.micro);
   os << llvm::formatv("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
                       "font-family=\"sans-serif\" font-size=\"13\">\n",
                       kWidth + 2 * kMargin, kHeight + 2 * kMargin);
