@@ -17,7 +17,7 @@ namespace ptlrt {
 /// What rounding explains: of the loss (at least of kLeastLoss), of the gradients' norm, of the
 /// largest value of a tensor. A gradient that is zero but for rounding is measured by a part of the
 /// largest gradient of all.
-static constexpr double kLoss = 1e-5, kLeastLoss = 0.1, kNorm = 1e-4, kGradient = 1e-4,
+static constexpr double kLoss = 1e-5, kLeastLoss = 0.1, kNorm = 1e-5, kGradient = 1e-4,
                         kLeastGradient = 1e-3, kWeight = 1e-5;
 static constexpr size_t kNotes = 9;
 
@@ -284,9 +284,12 @@ Status SelfCheck::compareGradients(RankState &talker) {
   if (worst.isError())
     return worst.status();
   stepText += textOf("gradients", *worst);
-  if (findings.empty()) // else it follows from a gradient
-    compareNorm(talker);
-  return findings.empty() ? takeGradients(talker) : Status::ok();
+  if (!findings.empty())
+    return Status::ok();
+  PTLRT_TRY(takeGradients(talker));
+  PTLRT_TRY(one.loop->computeNorm());
+  compareNorm(talker);
+  return Status::ok();
 }
 
 Status SelfCheck::compareWeights(RankState &talker) {

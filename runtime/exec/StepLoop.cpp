@@ -58,6 +58,7 @@ Status StepLoop::run() {
 Status StepLoop::step(int64_t step) {
   auto start = Clock::now();
   PTLRT_TRY(computeGradients(step));
+  PTLRT_TRY(computeNorm());
   PTLRT_TRY(beforeUpdate());
   if (!ended)
     PTLRT_TRY(update());
@@ -83,11 +84,11 @@ void StepLoop::writeHypers(int64_t step) {
   }
 }
 
-Status StepLoop::play(uint64_t position) {
-  const ptlrt_instruction &instruction = job.program().table[position];
+Status StepLoop::play(uint64_t index) {
+  const ptlrt_instruction &instruction = job.program().table[index];
   int64_t begin = state.trace.now();
   PTLRT_TRY(state.call(job.program().functions[instruction.function], instruction.micro));
-  state.trace.add(TraceKind::Instruction, static_cast<int64_t>(position), begin);
+  state.trace.add(TraceKind::Instruction, static_cast<int64_t>(index), begin);
   return Status::ok();
 }
 
@@ -98,20 +99,28 @@ Status StepLoop::computeGradients(int64_t step) {
   PTLRT_TRY(loader.load(step, state.memory()));
   state.trace.add(TraceKind::Data, step, begin);
   writeHypers(step);
+  position = 0;
+  return playUntil(PTLRT_OP_NORM);
+}
+
+Status StepLoop::computeNorm() { return playUntil(PTLRT_OP_OPT); }
+
+Status StepLoop::playUntil(uint32_t op) {
   const ptlrt_program_t &program = job.program();
-  for (firstUpdate = 0; firstUpdate < program.table_size; ++firstUpdate) {
-    if (program.table[firstUpdate].op == PTLRT_OP_OPT)
+  for (; position < program.table_size; ++position) {
+    uint32_t next = program.table[position].op;
+    if (next == op || next == PTLRT_OP_OPT)
       break;
-    PTLRT_TRY(play(firstUpdate));
+    PTLRT_TRY(play(position));
   }
   return Status::ok();
 }
 
 Status StepLoop::update() {
   const ptlrt_program_t &program = job.program();
-  for (uint64_t i = firstUpdate; i < program.table_size; ++i)
-    if (!skipped || program.table[i].op != PTLRT_OP_OPT)
-      PTLRT_TRY(play(i));
+  for (; position < program.table_size; ++position)
+    if (!skipped || program.table[position].op != PTLRT_OP_OPT)
+      PTLRT_TRY(play(position));
   return Status::ok();
 }
 

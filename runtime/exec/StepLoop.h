@@ -18,17 +18,21 @@ public:
   /// Runs until the last step, a signal or an error. Allocates nothing between the first steps and
   /// the end, unless a checkpoint is written.
   Status run();
-  /// The first half of a step: loss, whole gradients, their norm.
+  /// The first part of a step: loss and whole gradients.
   Status computeGradients(int64_t step);
+  /// The second one: their norm, and what clipping makes of it.
+  Status computeNorm();
   /// Saves gradients if that is asked for, and looks whether loss and norm are finite: an error, or
   /// the step's update is left out.
   Status beforeUpdate();
-  /// The second half: new weights.
+  /// The last part: new weights.
   Status update();
 
 private:
   Status step(int64_t step);
-  Status play(uint64_t position);
+  Status play(uint64_t index);
+  /// Goes on with the table as far as the next `op`, or the first update.
+  Status playUntil(uint32_t op);
   /// Asks the observer, if there is one, whether to go on.
   Status observe(Status (StepObserver::*at)(RankState &, bool &));
   void writeHypers(int64_t step);
@@ -57,7 +61,7 @@ private:
   std::vector<float> metrics;
   std::vector<double> evaluation; ///< loss and metrics of each evaluation
   std::vector<uint8_t> replica;   ///< another rank's piece
-  uint64_t firstUpdate = 0;       ///< place in the table
+  uint64_t position = 0;          ///< of the next instruction in the table
   bool evaluated = false, skipped = false, ended = false;
 };
 

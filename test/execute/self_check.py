@@ -122,8 +122,20 @@ def faults_of_gradients(work):
             sys.exit(f"{what} times {change}: expected '{message}', found '{text}'")
 
 
+def faults_of_rounding(work):
+    """What rounding explains is passed, whichever element has it; clipping by a slightly other norm doesn't add to it."""
+    program = build_faulty(work, ("dp = 2", "batch: dp", 8, 1, 0.0, "sgd(lr: 0.1, momentum: 0.9)\n  clip 0.01"))
+    indices = {collective["segments"][0]["offset"]: index for index, collective in enumerate(program["collectives"])}
+    for weight in program["weights"]:
+        begin = weight["grad"]["offset"]
+        for offset in range(begin, begin + 4 * weight["grad"]["cols"], 4):
+            result = run("./m", "--check", cwd=work, FAULT=f"scale {indices[begin]} {offset} 1.00009 -1")
+            expect(result.returncode == 0 and "check passed" in result.stdout, f"rounding in '{weight['path']}'", result)
+
+
 def faults(work):
     faults_of_gradients(work / "dp")
+    faults_of_rounding(work / "rounding")
     # Whatever is left out of other programs, forward or backward, something differs.
     for shard in ("hidden: tp", "classes: tp", "inputs: tp"):
         folder = work / shard.split(":")[0]
