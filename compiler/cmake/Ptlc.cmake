@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 #   ptlc_add_folders(<folder>...)             add each folder that has a CMakeLists.txt
-#   ptlc_library(<Name> RANK n SRCS ... [DEPS ...] [LINK ...] [LANG] [NO_PCH])
+#   ptlc_library(<Name> RANK n SRCS ... [DEPS ...] [LINK ...] [LANG] [PLAIN] [NO_PCH])
 #   ptlc_dialect(<Dialect>)                   tablegen of <Dialect>{Dialect,Enums,Attrs,Types,Ops}.td
 #   ptlc_interfaces([OP X...] [ATTR X...] [TYPE X...])   tablegen of interfaces in X.td
 #   ptlc_passes(<Group>)                      tablegen of Passes.td; registration is registerPtlc<Group>Passes()
@@ -11,7 +11,7 @@
 #
 # DEPS are libraries of this project, LINK anything else. Libraries form ranks: a library links lower ranks only,
 # or a library before it in one of the written orders below. ptlc_check_layers() stops the configure otherwise.
-# LANG means without MLIR. Generated headers are included by their place in the tree, like hand-written ones.
+# LANG means without MLIR, PLAIN without LLVM, too. Generated headers are included by their place in the tree, like hand-written ones.
 
 # Same-rank edges that are allowed: each list is an order, earlier never sees later.
 set(PTLC_ORDERS
@@ -81,7 +81,7 @@ function(ptlc_link target deps link)
 endfunction()
 
 function(ptlc_library name)
-  cmake_parse_arguments(arg "LANG;NO_PCH" "RANK" "SRCS;DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "LANG;PLAIN;NO_PCH" "RANK" "SRCS;DEPS;LINK" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS OR NOT DEFINED arg_RANK)
     message(FATAL_ERROR "ptlc_library(${name}): RANK is required, unknown: '${arg_UNPARSED_ARGUMENTS}'")
   endif()
@@ -98,7 +98,7 @@ function(ptlc_library name)
   ptlc_use_generated(${name})
   if(arg_LANG)
     ptlc_use_llvm(${name})
-  else()
+  elseif(NOT arg_PLAIN)
     ptlc_use_mlir(${name})
     if(NOT arg_NO_PCH)
       ptlc_use_pch(${name})

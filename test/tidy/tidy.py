@@ -39,6 +39,7 @@ LAYERS = [
     ("dialects/Spmd/", ("dialects/Interfaces/", "dialects/Ptl/", "dialects/Spmd/", *MLIR)),
     ("dialects/", ("dialects/", *MLIR)),
     ("compiler/Support/", ("compiler/Support/", *MLIR)),
+    ("compiler/Schedule/", ("compiler/Schedule/", "runtime/include/")),
     ("compiler/Import/", ("lang/", "dialects/", "compiler/Support/", "compiler/Analysis/", "compiler/Import/", *MLIR)),
     ("compiler/Analysis/", ("dialects/", "compiler/Support/", "compiler/Analysis/", *MLIR)),
     ("compiler/Transforms/", ("dialects/", "compiler/Support/", "compiler/Analysis/", "<own>", *MLIR)),
