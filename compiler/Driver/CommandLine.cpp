@@ -5,6 +5,7 @@
 
 #include "compiler/Codegen/CUDA/Architectures.h"
 #include "compiler/Driver/Compiler.h"
+#include "compiler/Driver/Estimate.h"
 #include "compiler/Driver/Frontend.h"
 #include "compiler/Pipelines/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
@@ -87,7 +88,7 @@ static bool parseTexts(const Texts &texts, CompileOptions &options) {
   return true;
 }
 
-static void addProgramOptions(CLI::App &app, CompileOptions &options, Texts &texts) {
+static void addPlanOptions(CLI::App &app, CompileOptions &options, Texts &texts) {
   app.add_option("--plan", options.plan, "Compile for this plan of the file (default: one device)");
   app.add_option("--mesh", texts.mesh,
                  "Sizes of the mesh, such as dp=4: without --plan, 4 copies that share each batch")
@@ -97,6 +98,10 @@ static void addProgramOptions(CLI::App &app, CompileOptions &options, Texts &tex
                  "Replace a dim or const of the file, or train's batch or steps: -D layers=24")
       ->take_all()
       ->allow_extra_args(false);
+}
+
+static void addProgramOptions(CLI::App &app, CompileOptions &options, Texts &texts) {
+  addPlanOptions(app, options, texts);
   app.add_option("-O", options.optimization, "Level of optimization of kernels, 0 to 3")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
@@ -132,6 +137,24 @@ static void addCompileOptions(CLI::App &app, CompileOptions &options, Texts &tex
   app.add_flag("--verify-diagnostics", options.verifyDiagnostics,
                "Compare the messages with the file's 'expected-error' comments");
   app.add_flag("--help-pipeline", texts.helpPipeline, "Print the passes, with their reasons");
+}
+
+static CLI::App *addEstimate(CLI::App &app, CompileOptions &options, EstimateOptions &estimate,
+                             Texts &texts) {
+  CLI::App *command = app.add_subcommand(
+      "estimate", "Print the memory of a rank under a plan, for a mesh of any size, without "
+                  "making a program");
+  command->add_option("file", options.input, "The .ptl file")->required();
+  addPlanOptions(*command, options, texts);
+  command->add_option("--bytes-per-parameter", estimate.bytesPerParameter,
+                      "16, 18 or 20, or bytes of weight, gradient and optimizer: 2,4,12");
+  command->add_option("--zero", estimate.zero, "Instead of the plan's: a level, or 3:dp");
+  command->add_option("--remat", estimate.remat,
+                      "Instead of the plan's: none, attention, selective or full");
+  command->add_option("--precision", estimate.precision, "Instead of the plan's: f32 or bf16");
+  command->add_flag("--values", estimate.values, "List what is kept for the backward");
+  command->add_flag("--json", options.json, "Print JSON");
+  return command;
 }
 
 /// Prints what CLI11 has to say: help on standard output, errors in our own manner.
@@ -174,6 +197,8 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
   run->add_option("file", options.input, "The .ptl file")->required();
   run->add_option("arguments", arguments, "Arguments of the program, after '--'");
   addProgramOptions(*run, options, texts);
+  EstimateOptions estimate;
+  CLI::App *estimateCommand = addEstimate(app, options, estimate, texts);
 
   try {
     app.parse(argc, argv);
@@ -194,5 +219,7 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
     return kUsage;
   if (check->parsed())
     return runCheck(files, options);
+  if (estimateCommand->parsed())
+    return runEstimate(options, estimate);
   return run->parsed() ? runProgram(options, arguments) : runCompile(options);
 }

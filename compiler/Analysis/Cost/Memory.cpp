@@ -1,0 +1,159 @@
+//===- Memory.cpp - Bytes of a rank ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// States by the laws of ZeRO, activations value by value. What n ranks share is
+// cut into equal shards of whole elements, the last one padded.
+//===----------------------------------------------------------------------===//
+#include "compiler/Analysis/Cost/Layout.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace ptlc::cost;
+
+std::vector<std::vector<unsigned>> ptlc::cost::stagesOf(const Profile &profile, unsigned stages) {
+  std::vector<unsigned> parts, first, last;
+  for (auto [number, unit] : llvm::enumerate(profile.units))
+    (unit.isPart ? parts : parts.empty() && number == 0 ? first : last).push_back(number);
+  std::vector<std::vector<unsigned>> result(stages);
+  size_t next = 0;
+  for (unsigned stage = 0; stage < stages; ++stage) {
+    size_t count = parts.size() / stages + (stage < parts.size() % stages ? 1 : 0);
+    if (stage == 0)
+      result[stage] = first;
+    result[stage].insert(result[stage].end(), parts.begin() + static_cast<long>(next),
+                         parts.begin() + static_cast<long>(next + count));
+    next += count;
+  }
+  result.back().insert(result.back().end(), last.begin(), last.end());
+  return result;
+}
+
+static bool isIn(const WeightShard &weight, const std::vector<unsigned> &stage) {
+  return llvm::any_of(weight.units, [&](unsigned unit) { return llvm::is_contained(stage, unit); });
+}
+
+double ptlc::cost::parametersOf(const Profile &profile, const std::vector<unsigned> &stage) {
+  double sum = 0;
+  for (const WeightShard &weight : profile.weights)
+    sum += isIn(weight, stage) ? weight.elements : 0;
+  return sum;
+}
+
+double ptlc::cost::inFlight(Schedule schedule, double stages, double microbatches, double chunks,
+                            double rank) {
+  if (stages <= 1)
+    return 1;
+  switch (schedule) {
+  case Schedule::GPipe:
+    return microbatches;
+  case Schedule::OneFOneB:
+    return std::min(microbatches, stages - rank);
+  case Schedule::Interleaved:
+    if (microbatches == stages)
+      return microbatches;
+    return std::min(microbatches, (2 * (stages - 1 - rank) + (chunks - 1) * stages + 1) / chunks);
+  case Schedule::ZbH1:
+  case Schedule::ZbV:
+    return std::min(microbatches, stages);
+  }
+  return microbatches;
+}
+
+double ptlc::cost::keptBytes(const Unit &unit, Remat remat) {
+  if (remat == Remat::Full && unit.isPart)
+    return unit.inputBytes;
+  double bytes = 0;
+  for (const Kept &value : unit.kept) {
+    if (value.isLoss || (remat != Remat::None && value.core))
+      continue;
+    bool again = remat >= Remat::Selective && value.shardBytes > 0;
+    bytes += again ? value.shardBytes : value.bytes;
+  }
+  return bytes;
+}
+
+double ptlc::cost::lossPiece(const Profile &profile, const Layout &layout, double bytes) {
+  constexpr double kPiece = 64.0 * (1 << 20);
+  if (!layout.lossInPieces)
+    return bytes;
+  double rows = std::max(1.0, profile.samples / profile.sizeOf(profile.dataAxes));
+  double pieces = std::min(std::ceil(bytes * profile.ranks() / kPiece), rows);
+  return bytes / std::max(1.0, pieces);
+}
+
+/// Adds what one weight's elements cost; `shards` are those of `zero`.
+static void addStates(const Profile &profile, const Layout &layout,
+                      const std::vector<unsigned> &stage, StageMemory &memory) {
+  double all = 0, trained = 0, states = 0;
+  for (const WeightShard &weight : profile.weights) {
+    if (!isIn(weight, stage))
+      continue;
+    all += weight.elements;
+    if (!weight.trained)
+      continue;
+    trained += weight.elements;
+    states += weight.elements * weight.states;
+  }
+  auto share = [&](double elements, int level) {
+    return layout.zero >= level ? std::ceil(elements / layout.shardRanks) : elements;
+  };
+  const StateBytes &bytes = layout.bytes;
+  memory.weights = bytes.weight * (share(trained, 3) + all - trained);
+  memory.gradients = bytes.gradient * share(trained, 2);
+  memory.optimizer = bytes.master * share(trained, 1) + bytes.perState * share(states, 1);
+}
+
+/// Weights of one unit in use and of the next one, prefetched; gradients of one.
+static double gatheredBytes(const Profile &profile, const Layout &layout,
+                            const std::vector<unsigned> &stage) {
+  if (layout.zero < 2)
+    return 0;
+  std::vector<double> sizes;
+  for (unsigned unit : stage)
+    sizes.push_back(parametersOf(profile, {unit}));
+  llvm::sort(sizes, std::greater<>());
+  sizes.resize(std::max<size_t>(sizes.size(), 2));
+  double bytes = layout.bytes.gradient * sizes[0];
+  return layout.zero >= 3 ? bytes + layout.bytes.weight * (sizes[0] + sizes[1]) : bytes;
+}
+
+static void addActivations(const Profile &profile, const Layout &layout,
+                           const std::vector<unsigned> &stage, StageMemory &memory) {
+  double kept = 0, head = 0;
+  double share = layout.remat == Remat::Full ? layout.rematShare : 1;
+  for (unsigned number : stage) {
+    const Unit &unit = profile.units[number];
+    double whole = keptBytes(unit, Remat::None);
+    double less = unit.isPart ? keptBytes(unit, layout.remat) : whole;
+    kept += share * less + (1 - share) * whole;
+    double work = unit.workBytes + (whole - less);
+    if (unit.lossBytes > 0)
+      work += 2 * lossPiece(profile, layout, unit.lossBytes);
+    memory.work = std::max(memory.work, work);
+    // What the last unit keeps goes at once.
+    if (!unit.isPart && number != 0)
+      head += whole;
+  }
+  double flight =
+      inFlight(layout.schedule, layout.stages, layout.microbatches, layout.chunks, memory.stage);
+  memory.activations = flight * (kept - head) + head;
+}
+
+std::vector<StageMemory> ptlc::cost::memoryOf(const Profile &profile, const Layout &layout) {
+  std::vector<StageMemory> result;
+  for (auto [number, stage] : llvm::enumerate(stagesOf(profile, layout.stages))) {
+    StageMemory memory;
+    memory.stage = number;
+    addStates(profile, layout, stage, memory);
+    memory.gathered = gatheredBytes(profile, layout, stage);
+    addActivations(profile, layout, stage, memory);
+    result.push_back(memory);
+  }
+  return result;
+}
+
+StageMemory ptlc::cost::peakOf(const Profile &profile, const Layout &layout) {
+  std::vector<StageMemory> all = memoryOf(profile, layout);
+  return *llvm::max_element(
+      all, [](const StageMemory &a, const StageMemory &b) { return a.total() < b.total(); });
+}

@@ -1,0 +1,123 @@
+//===- Profile.h - What a rank's step consists of ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The numbers that memory and time are computed from, taken operation by operation
+// from a program at stage `spmd`: local sizes, explicit collectives, nothing fused.
+// A *unit* is one part of an outermost stack ("blocks.3"), or what stands before
+// or behind all stacks; pipeline stages are rows of units.
+//
+// Sizes are doubles, so that a profile for any micro-batch can be had from two
+// (see between()).
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_COMPILER_ANALYSIS_COST_PROFILE_H
+#define PTLC_COMPILER_ANALYSIS_COST_PROFILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+#include <vector>
+
+namespace ptlc::cost {
+
+enum class Work : uint8_t {
+  Product,   ///< `batch` products (m, k) x (k, n)
+  Attention, ///< fused: `flops`, and `bytes` of operands and results
+  Stream,    ///< a kernel that reads and writes `bytes`
+  Transfer   ///< a collective over `axes` on a buffer of `bytes`
+};
+enum class TransferKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Permute };
+
+/// Mesh axes as bits, by their place in Profile::axes.
+using AxisMask = uint32_t;
+
+/// One kernel or collective, once per micro-batch.
+struct Task {
+  Work work = Work::Stream;
+  bool backward = false;
+  bool weightGradient = false; ///< a product that gives the gradient of a weight
+  bool activations = false;    ///< a product of two activations
+  /// From a product of two activations (scores) to the next one (their use), with both.
+  bool core = false;
+  double batch = 1, m = 1, n = 1, k = 1;
+  double width = 2; ///< bytes of an element of a product's operands
+  double flops = 0, bytes = 0;
+  TransferKind transfer = TransferKind::AllReduce;
+  AxisMask axes = 0;
+  /// Operations of the unit that may run while a transfer of the backward is under way.
+  std::vector<unsigned> beside;
+};
+
+/// A value of the forward that the backward reads.
+struct Kept {
+  std::string name; ///< "blocks.0.attn.q", or what makes it
+  std::string line, dims;
+  double bytes = 0;
+  bool core = false;   ///< made by an operation of the core, and read there
+  bool isLoss = false; ///< logits and what the loss makes of them, which live piece by piece
+  /// Of the result of an all-gather, the bytes of a rank's shard; else 0.
+  double shardBytes = 0;
+  AxisMask axes = 0; ///< of the all-gather
+  std::vector<unsigned> beside;
+};
+
+struct Unit {
+  std::string name; ///< "blocks.3"; "first" or "last" outside of stacks
+  bool isPart = false;
+  std::vector<Task> tasks;
+  std::vector<Kept> kept;
+  double inputBytes = 0; ///< values that other units made and it reads
+  double workBytes = 0;  ///< operands and results of its largest operation, without the loss's
+  double lossBytes = 0;  ///< of the largest value that the loss is made of: the logits
+};
+
+struct WeightShard {
+  std::string path;
+  double elements = 0;       ///< of one rank
+  double globalElements = 0; ///< of the whole weight
+  bool trained = true;
+  unsigned states = 0;         ///< of its optimizer
+  std::vector<unsigned> units; ///< that use it, ascending
+};
+
+struct ProfileAxis {
+  std::string name;
+  int64_t size = 1;
+};
+
+struct Profile {
+  std::vector<ProfileAxis> axes;
+  AxisMask dataAxes = 0; ///< that divide the batch
+  std::vector<Unit> units;
+  std::vector<WeightShard> weights;
+  double microbatches = 1;
+  double samples = 0; ///< of a micro-batch, on all ranks
+
+  double parameters() const; ///< of the model
+  double ranks() const;      ///< of the mesh
+  /// Returns the place of axis `name`, or -1.
+  int findAxis(llvm::StringRef name) const;
+  double sizeOf(AxisMask mask) const;
+};
+
+/// How operations that work element by element become kernels.
+enum class Kernels : uint8_t {
+  Fused,   ///< as `fuse-rows` does: with everything up to the next product or collective
+  Separate ///< norms, softmax, drop-out and sums are kernels of their own
+};
+
+struct ProfileOptions {
+  std::vector<std::string> stacks; ///< paths of the program's stacks, in order of declaration
+  bool half = false;               ///< f32 values will be stored in two bytes (`precision bf16`)
+  Kernels kernels = Kernels::Fused;
+};
+
+/// Reads `@step` of `module`, which is at stage `spmd`. Returns nullopt if there is none.
+std::optional<Profile> profileOf(mlir::ModuleOp module, const ProfileOptions &options);
+
+/// The profile for micro-batches of `samples` samples per rank, from those for one and for two:
+/// every size of a program is a + b * samples. Returns nullopt if the two differ in more than
+/// sizes.
+std::optional<Profile> between(const Profile &one, const Profile &two, double samples);
+
+} // namespace ptlc::cost
+
+#endif // PTLC_COMPILER_ANALYSIS_COST_PROFILE_H

@@ -1,0 +1,29 @@
+//===- EstimateReport.h - An estimate as text and JSON ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#ifndef PTLC_COMPILER_DRIVER_ESTIMATEREPORT_H
+#define PTLC_COMPILER_DRIVER_ESTIMATEREPORT_H
+
+#include "compiler/Analysis/Cost/Layout.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace ptlc {
+
+struct EstimateReport {
+  std::string model, source, mesh;
+  cost::Profile profile;
+  cost::Layout layout;
+  bool values = false; ///< with what is kept, value by value
+};
+
+/// {"model", "mesh", "parameters", "bytes_per_parameter", "stages": [{"stage", "weights",
+/// "gradients", "optimizer", "activations", "work", "gathered", "total"}], "state_by_zero": [4
+/// numbers], "units": [{"name", "parameters", "kept": {remat: bytes}, "values"}]}; bytes of a rank.
+llvm::json::Object estimateObject(const EstimateReport &report);
+
+void printEstimate(const EstimateReport &report, llvm::raw_ostream &os);
+
+} // namespace ptlc
+
+#endif // PTLC_COMPILER_DRIVER_ESTIMATEREPORT_H
