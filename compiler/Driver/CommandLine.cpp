@@ -7,6 +7,7 @@
 #include "compiler/Driver/Compiler.h"
 #include "compiler/Driver/Estimate.h"
 #include "compiler/Driver/Frontend.h"
+#include "compiler/Driver/Simulate.h"
 #include "compiler/Pipelines/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -139,6 +140,27 @@ static void addCompileOptions(CLI::App &app, CompileOptions &options, Texts &tex
   app.add_flag("--help-pipeline", texts.helpPipeline, "Print the passes, with their reasons");
 }
 
+static CLI::App *addCheck(CLI::App &app, CompileOptions &options, std::vector<std::string> &files,
+                          Texts &texts) {
+  CLI::App *command = app.add_subcommand("check", "Check files and all of their plans");
+  command->add_option("files", files, "The .ptl files")->required();
+  command->add_option("-D,--define", texts.defines, "Replace a dim or const")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_flag("--verify-diagnostics", options.verifyDiagnostics,
+                    "Compare the messages with the file's 'expected-error' comments");
+  return command;
+}
+
+static CLI::App *addFormat(CLI::App &app, std::vector<std::string> &files, bool &inPlace,
+                           bool &checkOnly) {
+  CLI::App *command = app.add_subcommand("fmt", "Print a file in the one canonical style");
+  command->add_option("files", files, "The .ptl files")->required();
+  command->add_flag("-i", inPlace, "Rewrite the files");
+  command->add_flag("--check", checkOnly, "Only say whether they are formatted");
+  return command;
+}
+
 static CLI::App *addEstimate(CLI::App &app, CompileOptions &options, EstimateOptions &estimate,
                              Texts &texts) {
   CLI::App *command = app.add_subcommand(
@@ -153,6 +175,29 @@ static CLI::App *addEstimate(CLI::App &app, CompileOptions &options, EstimateOpt
                       "Instead of the plan's: none, attention, selective or full");
   command->add_option("--precision", estimate.precision, "Instead of the plan's: f32 or bf16");
   command->add_flag("--values", estimate.values, "List what is kept for the backward");
+  command->add_flag("--json", options.json, "Print JSON");
+  return command;
+}
+
+static CLI::App *addSimulate(CLI::App &app, CompileOptions &options, SimulateOptions &simulate,
+                             Texts &texts) {
+  CLI::App *command =
+      app.add_subcommand("simulate", "Play the step of a pipeline with given or measured times");
+  command->add_option("file", options.input, "A .ptl file, whose plan says schedule and sizes");
+  addPlanOptions(*command, options, texts);
+  command->add_option("--schedule", simulate.schedule,
+                      "gpipe, one_f_one_b, interleaved(2), zb_h1, zb_v, file(\"x.csv\") ...");
+  command->add_option("--ranks", simulate.ranks, "Ranks of the pipeline")
+      ->check(CLI::Range(1, 32767));
+  command->add_option("--microbatches", simulate.micros, "Micro-batches of a step")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_option("--costs", simulate.costs,
+                      "File with times, links and sizes as JSON (default: 1 s for F, B and W of a "
+                      "rank); see compiler/doc/Schedules.md");
+  command->add_option("--measured", simulate.measured, "Trace of a run, './model --trace FILE'");
+  command->add_option("--svg", simulate.svg, "Draw the timeline into this file");
+  command->add_option("--perfetto", simulate.perfetto, "The same for ui.perfetto.dev");
+  command->add_option("--table", simulate.table, "Write all instructions as CSV");
   command->add_flag("--json", options.json, "Print JSON");
   return command;
 }
@@ -177,19 +222,9 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
   addCompileOptions(app, options, texts);
 
   std::vector<std::string> files;
-  CLI::App *check = app.add_subcommand("check", "Check files and all of their plans");
-  check->add_option("files", files, "The .ptl files")->required();
-  check->add_option("-D,--define", texts.defines, "Replace a dim or const")
-      ->take_all()
-      ->allow_extra_args(false);
-  check->add_flag("--verify-diagnostics", options.verifyDiagnostics,
-                  "Compare the messages with the file's 'expected-error' comments");
-
-  CLI::App *format = app.add_subcommand("fmt", "Print a file in the one canonical style");
+  CLI::App *check = addCheck(app, options, files, texts);
   bool inPlace = false, checkOnly = false;
-  format->add_option("files", files, "The .ptl files")->required();
-  format->add_flag("-i", inPlace, "Rewrite the files");
-  format->add_flag("--check", checkOnly, "Only say whether they are formatted");
+  CLI::App *format = addFormat(app, files, inPlace, checkOnly);
 
   CLI::App *run = app.add_subcommand("run", "Compile into a cache and run: ptlc run model.ptl "
                                             "[options] -- [arguments of the program]");
@@ -199,6 +234,8 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
   addProgramOptions(*run, options, texts);
   EstimateOptions estimate;
   CLI::App *estimateCommand = addEstimate(app, options, estimate, texts);
+  SimulateOptions simulate;
+  CLI::App *simulateCommand = addSimulate(app, options, simulate, texts);
 
   try {
     app.parse(argc, argv);
@@ -211,7 +248,7 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
   }
   if (format->parsed())
     return runFormat(files, inPlace, checkOnly);
-  if (options.input.empty() && !check->parsed()) {
+  if (options.input.empty() && !check->parsed() && !simulateCommand->parsed()) {
     usage("no input file; see 'ptlc --help'");
     return kUsage;
   }
@@ -221,5 +258,7 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
     return runCheck(files, options);
   if (estimateCommand->parsed())
     return runEstimate(options, estimate);
+  if (simulateCommand->parsed())
+    return runSimulate(options, simulate);
   return run->parsed() ? runProgram(options, arguments) : runCompile(options);
 }

@@ -31,7 +31,7 @@ Orders gpipe(int p, int m, int v) {
 }
 
 Orders oneForwardOneBackward(int p, int m) {
-  Orders orders = roundRobinOrders("1f1b", p, m, 1);
+  Orders orders = roundRobinOrders("one_f_one_b", p, m, 1);
   for (int rank = 0; rank < p; ++rank) {
     std::vector<Action> &out = orders.actions[rank];
     int warmUp = std::min(m, p - 1 - rank);
@@ -105,14 +105,14 @@ static std::vector<Action> splitBackward(int stage, int m, int warmUp, int waiti
 }
 
 Orders zeroBubbleH1(int p, int m) {
-  Orders orders = roundRobinOrders("zb-h1", p, m, 1);
+  Orders orders = roundRobinOrders("zb_h1", p, m, 1);
   for (int rank = 0; rank < p; ++rank)
     orders.actions[rank] = splitBackward(rank, m, std::min(m, p - 1 - rank), rank, true);
   return orders;
 }
 
 Orders zeroBubbleH2(int p, int m) {
-  Orders orders = roundRobinOrders("zb-h2", p, m, 1);
+  Orders orders = roundRobinOrders("zb_h2", p, m, 1);
   for (int rank = 0; rank < p; ++rank)
     orders.actions[rank] = splitBackward(rank, m, std::min(m, 2 * (p - 1 - rank)), 2 * rank, false);
   return orders;
@@ -169,7 +169,7 @@ static std::vector<Action> countedRank(int p, int m, int rank) {
 }
 
 Orders zeroBubbleVCounted(int p, int m) {
-  Orders orders{"zb-v", p, 2, m, snake(p, 2), {}};
+  Orders orders{"zb_v", p, 2, m, snake(p, 2), {}};
   for (int rank = 0; rank < p; ++rank)
     orders.actions.push_back(countedRank(p, m, rank));
   return orders;

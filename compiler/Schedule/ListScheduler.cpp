@@ -276,7 +276,7 @@ std::optional<Orders> zeroBubbleV(int p, int m, const ListOptions &options) {
     return zeroBubbleVCounted(p, m);
   std::optional<Orders> orders = listSchedule(p, m, snake(p, 2), chain(2 * p), options);
   if (orders)
-    orders->name = "zb-v";
+    orders->name = "zb_v";
   return orders;
 }
 
