@@ -15,6 +15,7 @@
 #include "compiler/Driver/Messages.h"
 #include "compiler/Driver/OneRank.h"
 #include "compiler/Driver/PassDump.h"
+#include "compiler/Driver/PlaceAxes.h"
 #include "compiler/Driver/Promises.h"
 #include "compiler/Driver/Report.h"
 #include "compiler/Import/Import.h"
@@ -73,6 +74,7 @@ private:
   std::optional<Expressions> expressions;  ///< for --explain
   int64_t ranks = 1;                       ///< of the mesh
   std::optional<OneRank> oneRank;
+  std::optional<AxisPlacement> placement;
 };
 } // namespace
 
@@ -116,6 +118,10 @@ bool Compilation::buildModule() {
                            frontend.sources, frontend.diagnostics, stage);
     };
     ranks = plan->ranks();
+    warnOfWideAxes(*program, *plan, frontend.diagnostics);
+    placement = AxisPlacement::of(*program, *plan);
+    if (placement)
+      placement->choose(frontend, *program, *plan);
     bool dumps = !options.dumpPasses.empty();
     if (dumps)
       asWritten = import(ImportStage::Model);
@@ -153,9 +159,11 @@ bool Compilation::runPasses() {
 }
 
 int Compilation::explain() {
-  if (options.explain == "*")
+  if (options.explain == "*") {
     explainCollectives(*module, *expressions, llvm::outs());
-  else if (!explainName(*module, options.explain, llvm::outs(), llvm::errs()))
+    if (placement)
+      placement->print(collectivesOf(*module), llvm::outs());
+  } else if (!explainName(*module, options.explain, llvm::outs(), llvm::errs()))
     return kFailure;
   return kSuccess;
 }
@@ -215,6 +223,8 @@ bool Compilation::keepsPromises() {
 
 int Compilation::emit() {
   int status = kSuccess;
+  if (placement && lastPhase() >= Phase::Memory)
+    placement->warn(collectivesOf(*module), context, frontend.sources);
   if (!options.explain.empty())
     status = explain();
   if (options.report && options.explain.empty())

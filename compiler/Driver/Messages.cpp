@@ -67,3 +67,12 @@ MessageHandler::MessageHandler(MLIRContext &context, const lang::SourceManager &
     return success();
   });
 }
+
+Location ptlc::placeAt(MLIRContext *context, StringRef text) {
+  auto [rest, column] = text.rsplit(':');
+  auto [file, line] = rest.rsplit(':');
+  unsigned lineNumber = 0, columnNumber = 0;
+  if (line.getAsInteger(10, lineNumber) || column.getAsInteger(10, columnNumber))
+    return UnknownLoc::get(context);
+  return FileLineColLoc::get(context, file, lineNumber, columnNumber);
+}

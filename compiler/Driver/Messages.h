@@ -18,6 +18,9 @@ public:
                  llvm::raw_ostream &os);
 };
 
+/// Returns the location of "file:line:column"; an unknown one if `text` is none.
+mlir::Location placeAt(mlir::MLIRContext *context, llvm::StringRef text);
+
 } // namespace ptlc
 
 #endif // PTLC_COMPILER_DRIVER_MESSAGES_H

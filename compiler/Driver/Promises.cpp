@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Driver/Promises.h"
 
+#include "compiler/Driver/Messages.h"
 #include "compiler/Driver/Report.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Format.h"
@@ -11,16 +12,6 @@ using namespace ptlc;
 using namespace mlir;
 
 static constexpr size_t kContributors = 3; ///< that an error lists
-
-/// Returns the location of "file:line:column".
-static Location placeAt(MLIRContext *context, StringRef text) {
-  auto [rest, column] = text.rsplit(':');
-  auto [file, line] = rest.rsplit(':');
-  unsigned lineNumber = 0, columnNumber = 0;
-  if (line.getAsInteger(10, lineNumber) || column.getAsInteger(10, columnNumber))
-    return UnknownLoc::get(context);
-  return FileLineColLoc::get(context, file, lineNumber, columnNumber);
-}
 
 static bool holds(StringRef sign, double found, double promised) {
   if (sign == "<=")
