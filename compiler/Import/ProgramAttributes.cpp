@@ -8,6 +8,7 @@
 #include "compiler/Import/ProgramAttributes.h"
 
 #include "compiler/Import/Links.h"
+#include "compiler/Import/Recomputation.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace ptlc;
@@ -249,6 +250,8 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Progr
   Entries entries(builder);
   if (plan.bucketBytes)
     entries.integer("bucket", static_cast<int64_t>(*plan.bucketBytes));
+  if (!plan.remats.empty())
+    entries.add("remat", rematAttribute(builder, program, plan, sources));
   return entries.text("name", plan.name)
       .add("mesh", builder.getArrayAttr(mesh))
       .add("shard", directives.attribute(builder, sources))

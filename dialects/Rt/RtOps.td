@@ -85,6 +85,23 @@ def Rt_ChunksOp : Op<Rt_Dialect, "chunks", [RecursiveMemoryEffects, SingleBlock]
   }];
 }
 
+def Rt_OptimizationBarrierOp : Op<Rt_Dialect, "optimization_barrier", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "The operand, apart from all else that is computed from it";
+  let description = [{
+    What is computed again in the backward reads kept values through barriers. Its
+    operations have other operands than those of the forward, so that neither folding
+    nor fusion unites them and makes the forward's results live on. `segment` says what
+    is computed again; barriers of two segments are never one. Kernels make it needless:
+    `fuse-outline-single` takes it away.
+    Made by: Memory (`memory-recompute`).
+
+    Example: `%y = rt.optimization_barrier "blocks.3" %x : tensor<4xf32, ...>`
+  }];
+  let arguments = (ins StrAttr:$segment, Ptl_Tensor:$x);
+  let results = (outs Ptl_Tensor:$result);
+  let assemblyFormat = "$segment $x attr-dict `:` type($x)";
+}
+
 def Rt_ReturnOp : Op<Rt_Dialect, "return", [Pure, Terminator, ReturnLike, ParentOneOf<["KernelOp", "ChunksOp"]>]> {
   let summary = "Ends a kernel or a piece";
   let description = [{ Example: `rt.return %b : tensor<4xf32, ...>` }];

@@ -167,6 +167,9 @@ void PlanReader::remat(EntryReader &reader) {
       reader.word(*kind, {"none", "attention", "selective", "full", "auto"});
   if (!word || (reader.named("in") && rule.in.empty()))
     return;
+  for (const PathRef &path : rule.in)
+    if (path.target == PathRef::Target::Weight)
+      ctx.error(path.range, "'" + path.text + "' is a weight, which is never computed");
   rule.remat = static_cast<Remat>(*word);
   plan.remats.push_back(std::move(rule));
 }

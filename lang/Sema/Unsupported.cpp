@@ -43,8 +43,8 @@ void Refusal::storage() {
     if (rule.precision != Precision::F32)
       refuse(rule.range, "'precision' other than f32");
   for (const RematRule &rule : plan.remats)
-    if (rule.remat != Remat::None)
-      refuse(rule.range, "'remat'");
+    if (rule.remat == Remat::Auto)
+      refuse(rule.range, "'remat auto'");
 }
 
 void Refusal::communication() {

@@ -6,8 +6,8 @@
 // maximum finds the elements that equal it, and several kernels may compute those.
 // So products are contracted into additions only within one function (as in GELU),
 // never across operations. Only sums that are folds may be reordered, since a vector
-// fold needs that. Transcendental functions become polynomials later (see
-// Codegen/CPU).
+// fold needs that; how is up to the loop around them. Transcendental functions become polynomials
+// later (see Codegen/CPU).
 //===----------------------------------------------------------------------===//
 #include "compiler/Conversion/KernelScalars/Arithmetic.h"
 
@@ -302,12 +302,14 @@ Value kernel::mapValue(ImplicitLocOpBuilder &b, Map map, ValueRange x, Elem resu
   return isFloat ? mapFloat(b, map, x) : mapInteger(b, map, x);
 }
 
-Value kernel::combineValues(ImplicitLocOpBuilder &b, Combine combine, Value a, Value x) {
+Value kernel::combineValues(ImplicitLocOpBuilder &b, Combine combine, Value a, Value x,
+                            bool mayReorder) {
   bool isFloat = isa<FloatType>(x.getType());
   switch (combine) {
   case Combine::Sum:
     if (isFloat)
-      return arith::AddFOp::create(b, a, x, arith::FastMathFlags::reassoc);
+      return arith::AddFOp::create(
+          b, a, x, mayReorder ? arith::FastMathFlags::reassoc : arith::FastMathFlags::none);
     return arith::AddIOp::create(b, a, x);
   case Combine::Max:
     return isFloat ? Value(arith::MaximumFOp::create(b, a, x))

@@ -17,9 +17,9 @@ mlir::Value integer(mlir::ImplicitLocOpBuilder &b, int64_t value);
 mlir::Value mapValue(mlir::ImplicitLocOpBuilder &b, Map map, mlir::ValueRange operands,
                      Elem result);
 
-/// One more element in a fold; floating-point sums may be reordered.
+/// One more element in a fold; floating-point sums may be reordered unless `mayReorder` is false.
 mlir::Value combineValues(mlir::ImplicitLocOpBuilder &b, Combine combine, mlir::Value a,
-                          mlir::Value x);
+                          mlir::Value x, bool mayReorder = true);
 /// What a fold starts with.
 mlir::Value identityOf(mlir::ImplicitLocOpBuilder &b, Combine combine, Elem elem);
 

@@ -6,10 +6,16 @@
 // an operand. A fold without inner dimensions travels as a loop-carried value;
 // others are added to in memory, which keeps the innermost loop free of
 // dependences.
+//
+// A floating-point sum has the same bits in whichever kernel it is formed, so that
+// stages, schedules and recomputation, which change kernels, change no number. Its
+// order follows from the number of elements alone: the innermost loop is split into
+// parts that are vectorised with a fixed number of lanes, and a rest that isn't.
 //===----------------------------------------------------------------------===//
 #include "compiler/Conversion/KernelToLoops/Emitter.h"
 
 #include "compiler/Conversion/KernelScalars/Arithmetic.h"
+#include "compiler/Conversion/KernelToLoops/LoopHints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -38,15 +44,21 @@ SmallVector<Value> Emitter::count(Value begin, Value end, ValueRange carried,
 /// An outer loop that runs over more elements than this isn't unrolled.
 static constexpr int64_t kUnrolled = 4096;
 
-/// Keeps LLVM from copying the body of an outer loop: on processors with large loop buffers it
-/// would do so up to thousands of instructions, which gain nothing and which its scheduler takes
-/// quadratic time for.
-static void disableUnrolling(Operation *loop) {
-  MLIRContext *context = loop->getContext();
-  auto unroll =
-      LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
-  loop->setAttr(kLoopAnnotation, LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {},
-                                                               {}, {}, {}, {}, {}, {}, {}, {}, {}));
+SmallVector<Value> Emitter::nestFold(DimId dim, Indices &at, ValueRange carried, Body body) {
+  SmallVector<Value> values(carried);
+  for (const FoldPart &part : foldPartsOf(size(dim))) {
+    reorders = part.lanes > 1;
+    values = count(integer(b, part.begin), integer(b, part.end), values,
+                   [&](Value index, ValueRange now) {
+                     fixLanes(b.getInsertionBlock()->getParentOp(), part);
+                     Scope scope(*this);
+                     at[dim] = index;
+                     SmallVector<Value> next = body(now);
+                     at[dim] = {};
+                     return next;
+                   });
+  }
+  return values;
 }
 
 SmallVector<Value> Emitter::nest(ArrayRef<DimId> dims, Indices &at, ValueRange carried,
@@ -55,6 +67,8 @@ SmallVector<Value> Emitter::nest(ArrayRef<DimId> dims, Indices &at, ValueRange c
     return body(carried);
   if (hoistFor)
     hoist(*hoistFor, at);
+  if (dims.size() == 1 && folds)
+    return nestFold(dims.front(), at, carried, body);
   bool large = dims.size() > 1 && graph.volume(dims) > kUnrolled;
   return count(integer(b, 0), integer(b, size(dims.front())), carried,
                [&](Value index, ValueRange values) {
@@ -179,8 +193,13 @@ void Emitter::emitLoop(unsigned number) {
       return SmallVector<Value>();
     });
   }
+  folds = llvm::any_of(loop.actions, [&](const Action &action) {
+    return isCarried(action) && action.node->combine == Combine::Sum &&
+           action.node->elem == Elem::F32;
+  });
   SmallVector<Value> results = nest(loop.dims, at, carried, &loop,
                                     [&](ValueRange values) { return emitBody(loop, at, values); });
+  folds = false;
   finishLoop(loop, results);
 }
 
@@ -198,15 +217,15 @@ SmallVector<Value> Emitter::emitBody(const Loop &loop, Indices &at, ValueRange c
     const Node &node = *action.node;
     b.setLoc(node.loc);
     if (isCarried(action)) {
-      next.push_back(combineValues(b, node.combine, carried[next.size()], value));
+      next.push_back(combineValues(b, node.combine, carried[next.size()], value, reorders));
       continue;
     }
     if (action.kind == Action::Keep || action.kind == Action::Accumulate) {
       const DimList &dims = plan.scratch(&node)->dims;
       Value base = scratchBase[&node];
       if (action.kind == Action::Accumulate)
-        value =
-            combineValues(b, node.combine, load(base, node.elem, dims, packed(dims), at), value);
+        value = combineValues(b, node.combine, load(base, node.elem, dims, packed(dims), at), value,
+                              /*mayReorder=*/false);
       store(value, base, node.elem, dims, packed(dims), at);
       continue;
     }
@@ -224,10 +243,12 @@ SmallVector<Value> Emitter::emitBody(const Loop &loop, Indices &at, ValueRange c
     }
     if (action.kind != Action::Store) {
       Combine combine = action.kind == Action::AddRow ? node.combine : Combine::Sum;
-      value = combineValues(b, combine, load(base, node.elem, output.dims, strides, where), value);
+      value = combineValues(b, combine, load(base, node.elem, output.dims, strides, where), value,
+                            /*mayReorder=*/false);
     } else if (binding.accumulates[action.output]) {
       Value sum =
-          combineValues(b, Combine::Sum, load(base, node.elem, output.dims, strides, where), value);
+          combineValues(b, Combine::Sum, load(base, node.elem, output.dims, strides, where), value,
+                        /*mayReorder=*/false);
       value = arith::SelectOp::create(b, accumulateFlag, sum, value);
     }
     store(value, base, node.elem, output.dims, strides, where);
@@ -249,7 +270,7 @@ void Emitter::finishLoop(const Loop &loop, ValueRange results) {
     const Output &output = graph.outputs[action.output];
     const Strides &strides = binding.outputs[action.output];
     Value old = load(outputBase(action.output), node.elem, output.dims, strides, rowIndices);
-    value = combineValues(b, node.combine, old, value);
+    value = combineValues(b, node.combine, old, value, /*mayReorder=*/false);
     store(value, outputBase(action.output), node.elem, output.dims, strides, rowIndices);
   }
 }

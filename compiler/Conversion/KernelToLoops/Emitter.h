@@ -37,6 +37,9 @@ private:
   void finishLoop(const Loop &loop, mlir::ValueRange results);
   llvm::SmallVector<mlir::Value> nest(llvm::ArrayRef<DimId> dims, Indices &at,
                                       mlir::ValueRange carried, const Loop *hoistFor, Body body);
+  /// The innermost loop of a floating-point sum.
+  llvm::SmallVector<mlir::Value> nestFold(DimId dim, Indices &at, mlir::ValueRange carried,
+                                          Body body);
   llvm::SmallVector<mlir::Value>
   count(mlir::Value begin, mlir::Value end, mlir::ValueRange carried,
         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
@@ -65,6 +68,8 @@ private:
   Indices rowIndices;
   llvm::DenseMap<const Node *, mlir::Value> rowValues; ///< finished reductions of this row
   unsigned currentLoop = 0;
+  bool folds = false;    ///< the current loop carries a floating-point sum
+  bool reorders = false; ///< the innermost loop may add its elements in any order
 };
 
 } // namespace ptlc::kernel

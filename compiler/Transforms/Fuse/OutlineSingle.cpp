@@ -30,6 +30,11 @@ struct OutlineSingle : fuse::impl::OutlineSingleBase<OutlineSingle> {
         if (!isa<rt::KernelOp>(block->getParentOp()))
           fuse::outlineRest(*block);
       });
+      // Kernels aren't united any more.
+      function.walk([](rt::OptimizationBarrierOp op) {
+        op.replaceAllUsesWith(op.getX());
+        op.erase();
+      });
     });
   }
 };

@@ -12,7 +12,7 @@ def OutlineSingle : Pass<"fuse-outline-single", "::mlir::ModuleOp"> {
     Afterwards each function holds kernels, collectives, views (reshape,
     microbatch), `ptl.accumulate` and `ptl.global_norm` only. Contractions become
     matmul kernels where a matrix product fits, else rows kernels; composites
-    are expanded inside of their kernel.
+    are expanded inside of their kernel. Barriers of recomputation go.
 
     Before:  %1 = ptl.elementwise add %a, %b : ...
     After:   %1 = rt.kernel rows(%a, %b) iterate [batch] : ... { ... }

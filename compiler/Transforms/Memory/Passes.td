@@ -6,6 +6,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def Recompute : Pass<"memory-recompute", "::mlir::ModuleOp"> {
+  let summary = "Computes values of the forward again in the backward";
+  let description = [{
+    Follows the list `remat` of `ptl.plan`. In each part that a rule names, operations
+    of its kinds may be computed again: the smallest set of values is kept from which
+    the backward gets what it reads. Copies stand in front of the first reader and read
+    kept values through `rt.optimization_barrier`. Sets `rt.recomputed` on the module:
+    the parts with the FLOPs and the bytes of what they compute again.
+
+    Before:  %a = ptl.elementwise gelu %u        // forward
+             ...
+             %g = ptl.dot %dy, %a                // backward
+    After:   %a = ptl.elementwise gelu %u
+             ...
+             %v = rt.optimization_barrier "blocks.0" %u
+             %b = ptl.elementwise gelu %v
+             %g = ptl.dot %dy, %b
+
+    Requires: `@step` as `grad-build-step` makes it, local shapes.
+    Keeps: every value, bit for bit; collectives in the same order on all ranks.
+  }];
+  let dependentDialects = ["::ptlc::rt::RtDialect"];
+}
+
 def PlanBuffers : Pass<"memory-plan-buffers", "::mlir::ModuleOp"> {
   let summary = "Gives every value a place in the arena";
   let description = [{

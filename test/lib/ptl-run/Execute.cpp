@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/lib/ptl-run/Execute.h"
 
-#include "dialects/Ptl/Ptl.h"
+#include "dialects/Rt/Rt.h"
 #include "test/lib/ptl-run/Elementwise.h"
 #include "test/lib/ptl-run/Random.h"
 #include "test/lib/ptl-run/Shapes.h"
@@ -135,7 +135,8 @@ llvm::Expected<Results> execute(mlir::Operation *op, const OpState &s) {
       .Case([&](ptl::ElementwiseOp op) {
         return one(elementwise(ptl::stringifyElementwiseKind(op.getKind()), s.operands, type));
       })
-      .Case([&](ptl::StopGradientOp) -> Result { return Results{s[0]}; })
+      .Case<ptl::StopGradientOp, rt::OptimizationBarrierOp>(
+          [&](mlir::Operation *) -> Result { return Results{s[0]}; })
       .Case([&](ptl::BroadcastOp) { return one(broadcast(s[0], type)); })
       .Case([&](ptl::DotOp op) {
         return one(dot(s[0], s[1], namesOf(op.getOver().getNames()), type, s.options->accumulate));

@@ -84,7 +84,9 @@ TEST(Refusal, LaterFeaturesAreRefusedAtTheirLine) {
   EXPECT_EQ(refusals("zero 1, over: dp"), "12:34: error: 'zero' is not supported yet");
   EXPECT_EQ(refusals("precision bf16"),
             "12:34: error: 'precision' other than f32 is not supported yet");
-  EXPECT_EQ(refusals("remat full"), "12:34: error: 'remat' is not supported yet");
+  EXPECT_EQ(refusals("remat full"), "");
+  EXPECT_EQ(refusals("remat auto; assert memory <= 1 GB"),
+            "12:34: error: 'remat auto' is not supported yet");
   EXPECT_EQ(refusals("overlap"), "12:34: error: 'overlap' is not supported yet");
   // A promise that nobody would check is refused; without a pipeline there is no bubble to break
   // one.
@@ -129,6 +131,7 @@ TEST(Plan, EntriesAreChecked) {
   EXPECT_EQ(checked("assert memory <= 3 GB; assert traffic(dp) < 1 MiB; assert bubble <= 0.5"), "");
   EXPECT_EQ(checked("remat auto"), "12:34: error: 'remat auto' fits the plan's 'assert memory <= "
                                    "…', which is missing");
+  EXPECT_EQ(checked("remat full, in: w"), "12:50: error: 'w' is a weight, which is never computed");
   EXPECT_EQ(checked("bucket 3; place dp, dp"),
             "12:41: error: 'bucket' needs a unit, such as 80 GB\n"
             "12:54: error: axis 'dp' is given twice");
