@@ -8,6 +8,7 @@
 #include "compiler/Driver/Estimate.h"
 #include "compiler/Driver/Frontend.h"
 #include "compiler/Driver/Simulate.h"
+#include "compiler/Driver/PlanSearch.h"
 #include "compiler/Pipelines/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -164,8 +165,8 @@ static CLI::App *addFormat(CLI::App &app, std::vector<std::string> &files, bool 
 static CLI::App *addEstimate(CLI::App &app, CompileOptions &options, EstimateOptions &estimate,
                              Texts &texts) {
   CLI::App *command = app.add_subcommand(
-      "estimate", "Print the memory of a rank under a plan, for a mesh of any size, without "
-                  "making a program");
+      "estimate", "Print memory and time of a step under a plan, for a mesh of any size, "
+                  "without making a program");
   command->add_option("file", options.input, "The .ptl file")->required();
   addPlanOptions(*command, options, texts);
   command->add_option("--bytes-per-parameter", estimate.bytesPerParameter,
@@ -174,6 +175,13 @@ static CLI::App *addEstimate(CLI::App &app, CompileOptions &options, EstimateOpt
   command->add_option("--remat", estimate.remat,
                       "Instead of the plan's: none, attention, selective or full");
   command->add_option("--precision", estimate.precision, "Instead of the plan's: f32 or bf16");
+  command->add_option(
+      "--cluster", estimate.cluster,
+      "Predict the time of a step on this cluster of the file (default: the plan's)");
+  command
+      ->add_option("--like", estimate.like,
+                   "ptlc or megatron: how kernels are fused, and what runs beside what")
+      ->capture_default_str();
   command->add_flag("--values", estimate.values, "List what is kept for the backward");
   command->add_flag("--json", options.json, "Print JSON");
   return command;
@@ -198,6 +206,21 @@ static CLI::App *addSimulate(CLI::App &app, CompileOptions &options, SimulateOpt
   command->add_option("--svg", simulate.svg, "Draw the timeline into this file");
   command->add_option("--perfetto", simulate.perfetto, "The same for ui.perfetto.dev");
   command->add_option("--table", simulate.table, "Write all instructions as CSV");
+  command->add_flag("--json", options.json, "Print JSON");
+  return command;
+}
+
+static CLI::App *addPlan(CLI::App &app, CompileOptions &options, PlanOptions &plan, Texts &texts) {
+  CLI::App *command =
+      app.add_subcommand("plan", "Search for the fastest plan on a cluster, and write it as .ptl");
+  command->add_option("file", options.input, "The .ptl file")->required();
+  command->add_option("--cluster", plan.cluster, "A cluster of the file")->required();
+  command->add_option("--devices", plan.devices, "Use so many (default: all of the cluster)");
+  command->add_option("--show", plan.shown, "How many plans to print")->capture_default_str();
+  command->add_option("-D,--define", texts.defines, "Replace a dim or const, or train's batch")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("-o,--output", options.output, "Write the chosen plan's block here, too");
   command->add_flag("--json", options.json, "Print JSON");
   return command;
 }
@@ -236,6 +259,8 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
   CLI::App *estimateCommand = addEstimate(app, options, estimate, texts);
   SimulateOptions simulate;
   CLI::App *simulateCommand = addSimulate(app, options, simulate, texts);
+  PlanOptions plan;
+  CLI::App *planCommand = addPlan(app, options, plan, texts);
 
   try {
     app.parse(argc, argv);
@@ -260,5 +285,7 @@ int ptlc::runCommandLine(int argc, const char *const *argv) {
     return runEstimate(options, estimate);
   if (simulateCommand->parsed())
     return runSimulate(options, simulate);
+  if (planCommand->parsed())
+    return runPlan(options, plan);
   return run->parsed() ? runProgram(options, arguments) : runCompile(options);
 }

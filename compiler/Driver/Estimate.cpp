@@ -24,6 +24,8 @@ private:
   bool replaceZero(sema::PlanSpec &plan);
   bool replaceRemat(sema::PlanSpec &plan);
   bool readBytes(cost::StateBytes &bytes);
+  bool predict(const sema::Program &program, const sema::PlanSpec &plan, EstimateReport &report);
+  bool isMegatron() const { return estimate.like == "megatron"; }
   bool refuse(const llvm::Twine &text) {
     frontend.diagnostics.error({}, text);
     return false;
@@ -115,6 +117,38 @@ bool Estimation::readBytes(cost::StateBytes &bytes) {
   return true;
 }
 
+/// What Megatron-LM of 2021 did: nothing runs beside a collective but, in some runs, the sums of
+/// gradients; gradients are added by a kernel of their own.
+static void behaveLikeMegatron(const sema::PlanSpec &plan, cost::Layout &layout) {
+  layout.bytes = {2, 2, 8, 4};
+  layout.overlapTensor = false;
+  layout.overlapData = plan.overlap.value_or(false);
+  layout.scatterGather = layout.blockingSends = true;
+  layout.fusedAccumulation = layout.lossInPieces = false;
+}
+
+/// Adds the time of a step on the cluster that the options or the plan name.
+bool Estimation::predict(const sema::Program &program, const sema::PlanSpec &plan,
+                         EstimateReport &report) {
+  const sema::ClusterSpec *cluster = plan.cluster ? &program.clusters[*plan.cluster] : nullptr;
+  if (!estimate.cluster.empty()) {
+    cluster = llvm::find_if(program.clusters, [&](const sema::ClusterSpec &other) {
+                return other.name == estimate.cluster;
+              }).base();
+    if (cluster == program.clusters.data() + program.clusters.size())
+      return refuse("the program has no cluster '" + estimate.cluster + "'");
+  }
+  if (!cluster)
+    return true;
+  report.cluster = cluster->name;
+  report.machine = machineOf(*cluster);
+  cost::Times times(report.machine, cost::Constants());
+  report.layout.order = bestOrder(plan, report.profile, report.layout, times);
+  report.time =
+      timeOf(report.profile, unitTimes(report.profile, report.layout, times), report.layout, times);
+  return true;
+}
+
 static std::string meshText(const sema::PlanSpec &plan) {
   std::vector<std::string> axes;
   for (const sema::MeshAxis &axis : plan.mesh)
@@ -130,21 +164,30 @@ std::optional<EstimateReport> Estimation::report() {
     return std::nullopt;
   std::optional<sema::PlanSpec> plan =
       sema::selectPlan(*program, options.plan, options.mesh, frontend.diagnostics);
-  if (!plan || !replacePrecision(*plan) || !replaceZero(*plan) || !replaceRemat(*plan) ||
+  if (estimate.like != "ptlc" && !isMegatron())
+    refuse("--like takes ptlc or megatron, not '" + estimate.like + "'");
+  if (!plan || frontend.diagnostics.hasErrors() || !replacePrecision(*plan) ||
+      !replaceZero(*plan) || !replaceRemat(*plan) ||
       !sema::checkMicrobatches(*program, *plan, frontend.diagnostics))
     return std::nullopt;
   std::optional<bool> half = isHalf(*plan, frontend.diagnostics);
   if (!half)
     return std::nullopt;
   std::optional<cost::Profile> profile =
-      ProgramProfiler().run(frontend, *program, *plan, *half, cost::Kernels::Fused);
+      ProgramProfiler().run(frontend, *program, *plan, *half,
+                            isMegatron() ? cost::Kernels::Separate : cost::Kernels::Fused);
   if (!profile)
     return std::nullopt;
   std::optional<cost::Layout> layout = layoutOf(*program, *plan, *profile, frontend.diagnostics);
+  if (layout && isMegatron())
+    behaveLikeMegatron(*plan, *layout);
   if (!layout || !readBytes(layout->bytes))
     return std::nullopt;
-  return EstimateReport{program->train.model, options.input, meshText(*plan),
+  EstimateReport report{program->train.model, options.input, meshText(*plan),
                         std::move(*profile),  *layout,       estimate.values};
+  if (!predict(*program, *plan, report))
+    return std::nullopt;
+  return report;
 }
 
 int Estimation::run() {

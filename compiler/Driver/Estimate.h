@@ -14,7 +14,10 @@ struct EstimateOptions {
   std::string zero;              ///< "3", or "3:dp"
   std::string remat;             ///< "none", "attention", "selective", "full"
   std::string precision;         ///< "f32" or "bf16"
-  bool values = false;           ///< list what is kept for the backward, value by value
+  std::string cluster;           ///< predict the time on it
+  /// "ptlc" or "megatron": how kernels are fused, and what runs beside what.
+  std::string like = "ptlc";
+  bool values = false; ///< list what is kept for the backward, value by value
 };
 
 /// Runs `ptlc estimate`: prints the memory of a rank under a plan, for a mesh of any size, without

@@ -4,6 +4,7 @@
 #include "compiler/Driver/EstimateReport.h"
 
 #include "compiler/Driver/Report.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace ptlc;
@@ -64,9 +65,10 @@ static json::Array unitsOf(const EstimateReport &report) {
   for (auto [number, unit] : llvm::enumerate(report.profile.units)) {
     json::Object kept;
     for (const RematName &remat : kRemats)
-      kept[remat.name] = keptBytes(unit, remat.remat);
+      kept[remat.name] = unit.keptBytes[unsigned(remat.remat)];
     json::Object entry{{"name", unit.name},
-                       {"parameters", parametersOf(report.profile, {unsigned(number)})},
+                       {"repeat", int64_t(unit.repeat)},
+                       {"parameters", elementsOf(report.profile, {unsigned(number)}).all},
                        {"kept", std::move(kept)},
                        {"work", unit.workBytes},
                        {"loss", unit.lossBytes}};
@@ -75,6 +77,43 @@ static json::Array unitsOf(const EstimateReport &report) {
     units.push_back(std::move(entry));
   }
   return units;
+}
+
+/// "tp, dp, stages": axes from the innermost outwards, without those of one rank.
+static std::string orderText(const EstimateReport &report) {
+  std::vector<std::string> names;
+  for (int axis : report.layout.order) {
+    if (axis == cost::Layout::kData && report.layout.dataRanks > 1)
+      names.push_back("data");
+    else if (axis == cost::Layout::kStages && report.layout.stages > 1)
+      names.push_back("stages");
+    else if (axis >= 0 && report.profile.axes[size_t(axis)].size > 1)
+      names.push_back(report.profile.axes[size_t(axis)].name);
+  }
+  return llvm::join(names, ", ");
+}
+
+/// 10^12 FLOP/s of each device, with what is computed again.
+static double tflops(const EstimateReport &report) {
+  return report.time.flops / (report.time.total * report.ranks()) / 1e12;
+}
+
+static json::Object timeObject(const EstimateReport &report) {
+  const cost::StepTime &time = report.time;
+  return json::Object{{"seconds", time.total},
+                      {"pipeline", time.pipeline},
+                      {"bubble", time.bubble},
+                      {"data", time.data},
+                      {"tie", time.tie},
+                      {"update", time.update},
+                      {"flops", time.flops},
+                      {"model_flops", time.modelFlops},
+                      {"tflops", tflops(report)},
+                      {"tensor_bytes", time.tensorBytes},
+                      {"data_bytes", time.dataBytes},
+                      {"stage_bytes", time.stageBytes},
+                      {"order", orderText(report)},
+                      {"ranks", report.ranks()}};
 }
 
 json::Object ptlc::estimateObject(const EstimateReport &report) {
@@ -87,7 +126,7 @@ json::Object ptlc::estimateObject(const EstimateReport &report) {
     stage["total"] = memory.total();
     stages.push_back(std::move(stage));
   }
-  return json::Object{
+  json::Object object{
       {"model", report.model},
       {"source", report.source},
       {"mesh", report.mesh},
@@ -100,6 +139,9 @@ json::Object ptlc::estimateObject(const EstimateReport &report) {
       {"state_by_zero", json::Array(statesByZero(report))},
       {"units", unitsOf(report)},
   };
+  if (!report.cluster.empty())
+    object["time"] = timeObject(report);
+  return object;
 }
 
 static void printStages(const EstimateReport &report, llvm::raw_ostream &os) {
@@ -134,7 +176,8 @@ static void printUnits(const EstimateReport &report, llvm::raw_ostream &os) {
   for (size_t begin = 0, end = 0; begin < units.size(); begin = end) {
     auto isAlike = [&](const cost::Unit &unit) {
       return llvm::all_of(kRemats, [&](const RematName &remat) {
-        return keptBytes(unit, remat.remat) == keptBytes(units[begin], remat.remat);
+        return unit.keptBytes[unsigned(remat.remat)] ==
+               units[begin].keptBytes[unsigned(remat.remat)];
       });
     };
     for (end = begin + 1; end < units.size() && isAlike(units[end]); ++end)
@@ -144,13 +187,33 @@ static void printUnits(const EstimateReport &report, llvm::raw_ostream &os) {
       name += " .. " + units[end - 1].name;
     os << llvm::formatv("  {0,-34}", name);
     for (const RematName &remat : kRemats)
-      os << llvm::formatv("{0,13}", bytesText(keptBytes(units[begin], remat.remat)));
+      os << llvm::formatv("{0,13}", bytesText(units[begin].keptBytes[unsigned(remat.remat)]));
     os << "\n";
     for (const cost::Kept &value : units[begin].kept)
       if (report.values)
         os << llvm::formatv("    {0,-32}{1,13}  {2}{3}\n", value.name, bytesText(value.bytes),
                             value.dims, value.core ? "  (attention)" : "");
   }
+}
+
+static void printTime(const EstimateReport &report, llvm::raw_ostream &os) {
+  const cost::StepTime &time = report.time;
+  std::string order = orderText(report);
+  os << llvm::formatv("time of a step on {0}: {1:f3} s, {2:f1} TFLOP/s on each of {3:f0} devices\n",
+                      report.cluster, time.total, tflops(report), report.ranks());
+  if (!order.empty())
+    os << llvm::formatv("  axes from inside a node outwards: {0}\n", order);
+  auto line = [&](const char *name, double seconds) {
+    os << llvm::formatv("  {0,-20}{1,10:f3} s\n", name, seconds);
+  };
+  line("micro-batches", time.pipeline - time.bubble);
+  line("waiting", time.bubble);
+  line("gradients, weights", time.data + time.tie);
+  line("update", time.update);
+  os << llvm::formatv("  sent by a rank: {0} over tensor axes, {1} over data axes, {2} between "
+                      "stages\n",
+                      bytesText(time.tensorBytes), bytesText(time.dataBytes),
+                      bytesText(time.stageBytes));
 }
 
 void ptlc::printEstimate(const EstimateReport &report, llvm::raw_ostream &os) {
@@ -167,4 +230,6 @@ void ptlc::printEstimate(const EstimateReport &report, llvm::raw_ostream &os) {
                       report.layout.shardRanks, bytesText(states[0]), bytesText(states[1]),
                       bytesText(states[2]), bytesText(states[3]));
   printUnits(report, os);
+  if (!report.cluster.empty())
+    printTime(report, os);
 }

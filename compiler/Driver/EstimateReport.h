@@ -4,7 +4,7 @@
 #ifndef PTLC_COMPILER_DRIVER_ESTIMATEREPORT_H
 #define PTLC_COMPILER_DRIVER_ESTIMATEREPORT_H
 
-#include "compiler/Analysis/Cost/Layout.h"
+#include "compiler/Analysis/Cost/StepTime.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,11 +15,20 @@ struct EstimateReport {
   cost::Profile profile;
   cost::Layout layout;
   bool values = false; ///< with what is kept, value by value
+  std::string cluster; ///< empty: without times
+  cost::Machine machine;
+  cost::StepTime time;
+
+  double ranks() const {
+    return profile.sizeOf(~profile.dataAxes) * layout.dataRanks * layout.stages;
+  }
 };
 
 /// {"model", "mesh", "parameters", "bytes_per_parameter", "stages": [{"stage", "weights",
 /// "gradients", "optimizer", "activations", "work", "gathered", "total"}], "state_by_zero": [4
-/// numbers], "units": [{"name", "parameters", "kept": {remat: bytes}, "values"}]}; bytes of a rank.
+/// numbers], "units": [{"name", "parameters", "kept": {remat: bytes}, "values"}], "time":
+/// {"seconds", "pipeline", "bubble", "data", "tie", "update", "tflops", "order", ..}}; bytes of a
+/// rank.
 llvm::json::Object estimateObject(const EstimateReport &report);
 
 void printEstimate(const EstimateReport &report, llvm::raw_ostream &os);

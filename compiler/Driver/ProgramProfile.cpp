@@ -10,6 +10,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
+#include <limits>
+#include <numeric>
+
 using namespace ptlc;
 using namespace mlir;
 
@@ -180,10 +183,73 @@ std::optional<cost::Layout> ptlc::layoutOf(const sema::Program &program, const s
       !readRemat(program, plan, diagnostics, layout))
     return std::nullopt;
   readPipeline(plan, layout);
+  layout.overlapData = layout.overlapTensor = plan.overlap.value_or(true);
   std::optional<bool> half = isHalf(plan, diagnostics);
   if (!half)
     return std::nullopt;
   if (*half)
     layout.bytes = {2, layout.microbatches > 1 ? 4.0 : 2.0, 4, 4};
   return layout;
+}
+
+cost::Machine ptlc::machineOf(const sema::ClusterSpec &spec) {
+  cost::Machine machine;
+  double perByte = machine.peak / machine.bandwidth;
+  machine.nodes = spec.nodes.value_or(1);
+  machine.devices = spec.devices.value_or(1);
+  machine.peak = spec.peak.value_or(machine.peak);
+  machine.bandwidth = spec.bandwidth.value_or(machine.peak / perByte);
+  machine.units = spec.units.value_or(machine.units);
+  machine.memory = spec.memory.value_or(machine.memory);
+  machine.intra = spec.intra.value_or(machine.intra);
+  machine.inter = spec.inter.value_or(machine.inter);
+  machine.intraLatency = spec.intraLatency.value_or(machine.intraLatency);
+  machine.interLatency = spec.interLatency.value_or(machine.interLatency);
+  return machine;
+}
+
+/// What the axes of a plan are to the cost model: the data's axes are one, so are the stages'.
+static std::vector<int> placedOrder(const sema::PlanSpec &plan, const cost::Profile &profile) {
+  std::vector<int> order;
+  for (unsigned axis : llvm::reverse(plan.place)) {
+    int place = profile.findAxis(plan.mesh[axis].name), id = place;
+    if (plan.pipeline && llvm::is_contained(plan.pipeline->over.axes, axis))
+      id = cost::Layout::kStages;
+    else if (place >= 0 && (profile.dataAxes >> place & 1))
+      id = cost::Layout::kData;
+    if (!llvm::is_contained(order, id))
+      order.push_back(id);
+  }
+  return order;
+}
+
+std::vector<int> ptlc::bestOrder(const sema::PlanSpec &plan, const cost::Profile &profile,
+                                 const cost::Layout &layout, const cost::Times &times) {
+  std::vector<int> placed = placedOrder(plan, profile), order = placed;
+  for (size_t axis = 0; axis < profile.axes.size(); ++axis)
+    if (profile.axes[axis].size > 1 && !(profile.dataAxes >> axis & 1) &&
+        !llvm::is_contained(order, static_cast<int>(axis)))
+      order.push_back(static_cast<int>(axis));
+  for (int axis : {cost::Layout::kData, cost::Layout::kStages})
+    if (!llvm::is_contained(order, axis))
+      order.push_back(axis);
+  if (!placed.empty())
+    return order;
+  std::vector<int> best = order;
+  double least = std::numeric_limits<double>::infinity();
+  // Ties go to the first: axes of tensors inside, then data, then stages.
+  std::vector<size_t> places(order.size());
+  std::iota(places.begin(), places.end(), 0);
+  do {
+    cost::Layout candidate = layout;
+    candidate.order.clear();
+    for (size_t place : places)
+      candidate.order.push_back(order[place]);
+    double total = timeOf(profile, unitTimes(profile, candidate, times), candidate, times).total;
+    if (total < least * (1 - 1e-9)) {
+      least = total;
+      best = candidate.order;
+    }
+  } while (std::next_permutation(places.begin(), places.end()));
+  return best;
 }

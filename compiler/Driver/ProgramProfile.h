@@ -4,7 +4,7 @@
 #ifndef PTLC_COMPILER_DRIVER_PROGRAMPROFILE_H
 #define PTLC_COMPILER_DRIVER_PROGRAMPROFILE_H
 
-#include "compiler/Analysis/Cost/Layout.h"
+#include "compiler/Analysis/Cost/StepTime.h"
 #include "compiler/Driver/Frontend.h"
 #include "mlir/IR/MLIRContext.h"
 
@@ -38,6 +38,14 @@ std::optional<cost::Layout> layoutOf(const sema::Program &program, const sema::P
 
 /// Whether `plan` stores values in two bytes; nullopt after a message on `diagnostics`.
 std::optional<bool> isHalf(const sema::PlanSpec &plan, lang::DiagnosticEngine &diagnostics);
+
+/// The machine that `spec` describes. What it doesn't say is that of an A100; bandwidth grows with
+/// the peak.
+cost::Machine machineOf(const sema::ClusterSpec &spec);
+
+/// The order of axes, of all orders, in which a step is fastest; that of `place` if it is given.
+std::vector<int> bestOrder(const sema::PlanSpec &plan, const cost::Profile &profile,
+                           const cost::Layout &layout, const cost::Times &times);
 
 } // namespace ptlc
 

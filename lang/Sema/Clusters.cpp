@@ -22,6 +22,10 @@ static constexpr ClusterRow kRows[] = {
     {"inter", &ClusterSpec::inter, Quantity::BytesPerSecond},
     {"memory", &ClusterSpec::memory, Quantity::Bytes},
     {"peak", &ClusterSpec::peak, Quantity::FlopsPerSecond},
+    {"bandwidth", &ClusterSpec::bandwidth, Quantity::BytesPerSecond},
+    {"units", &ClusterSpec::units, std::nullopt},
+    {"intra_latency", &ClusterSpec::intraLatency, Quantity::Seconds},
+    {"inter_latency", &ClusterSpec::interLatency, Quantity::Seconds},
 };
 
 static void readEntry(Context &ctx, Frame &frame, const ast::Directive &directive,

@@ -96,6 +96,7 @@ struct Promise {
 struct ClusterSpec {
   std::string name;
   std::optional<double> nodes, devices, intra, inter, memory, peak;
+  std::optional<double> bandwidth, units, intraLatency, interLatency;
   lang::SourceRange range;
 };
 

@@ -13,12 +13,6 @@
 
 namespace ptlc::cost {
 
-enum class Remat : uint8_t {
-  None,
-  Attention, ///< scores, their softmax and drop-out again
-  Selective, ///< these, and gathered inputs of products are gathered again
-  Full       ///< only the inputs of a part of a stack are kept
-};
 enum class Schedule : uint8_t { GPipe, OneFOneB, Interleaved, ZbH1, ZbV };
 
 /// Bytes per trained parameter.
@@ -29,6 +23,8 @@ struct StateBytes {
 };
 
 struct Layout {
+  static constexpr int kData = -1, kStages = -2; ///< all data ranks; pipeline stages
+
   double dataRanks = 1;
   int zero = 0;
   double shardRanks = 1; ///< that share a copy of what `zero` spreads; of dataRanks
@@ -39,9 +35,9 @@ struct Layout {
   double microbatches = 1;
   StateBytes bytes;
 
-  /// Axes of the profile beyond the data's, innermost first; then data and stages, unless
-  /// `stagesInside`.
-  bool stagesInside = false;
+  /// Axes from the innermost outwards: places in Profile::axes, kData, kStages. Empty: axes of the
+  /// profile that don't divide the batch, then data, then stages.
+  std::vector<int> order;
 
   // How the program communicates.
   bool sequenceCut = false;      ///< what goes from stage to stage is cut over the tensor ranks
@@ -53,19 +49,17 @@ struct Layout {
   bool lossInPieces = true;      ///< logits exist for some rows at a time
 };
 
-/// Rows of units: stage i has units [begin(i), begin(i + 1)); equally many parts each, the first
-/// stages one more if they don't divide. What stands before and behind the stacks goes to the first
-/// and the last stage.
+/// The units of each stage, a repeated one several times: equally many parts each, the first stages
+/// one more if they don't divide. What stands before and behind the stacks goes to the first and
+/// the last stage.
 std::vector<std::vector<unsigned>> stagesOf(const Profile &profile, unsigned stages);
 
-/// Elements of a rank's weights in a stage.
-double parametersOf(const Profile &profile, const std::vector<unsigned> &stage);
+/// A rank's weights in a stage.
+Elements elementsOf(const Profile &profile, const std::vector<unsigned> &stage);
 
 /// Micro-batches of a whole stage whose activations `rank` holds at its peak.
 double inFlight(Schedule schedule, double stages, double microbatches, double chunks, double rank);
 
-/// Bytes of one micro-batch that a unit keeps for its backward.
-double keptBytes(const Unit &unit, Remat remat);
 /// Bytes of a value of the loss that exist at once: pieces of at most 64 MiB on all ranks.
 double lossPiece(const Profile &profile, const Layout &layout, double bytes);
 

@@ -13,7 +13,10 @@ using namespace ptlc::cost;
 std::vector<std::vector<unsigned>> ptlc::cost::stagesOf(const Profile &profile, unsigned stages) {
   std::vector<unsigned> parts, first, last;
   for (auto [number, unit] : llvm::enumerate(profile.units))
-    (unit.isPart ? parts : parts.empty() && number == 0 ? first : last).push_back(number);
+    if (unit.isPart)
+      parts.insert(parts.end(), unit.repeat, number);
+    else
+      (number == 0 ? first : last).push_back(number);
   std::vector<std::vector<unsigned>> result(stages);
   size_t next = 0;
   for (unsigned stage = 0; stage < stages; ++stage) {
@@ -28,14 +31,15 @@ std::vector<std::vector<unsigned>> ptlc::cost::stagesOf(const Profile &profile, 
   return result;
 }
 
-static bool isIn(const WeightShard &weight, const std::vector<unsigned> &stage) {
-  return llvm::any_of(weight.units, [&](unsigned unit) { return llvm::is_contained(stage, unit); });
-}
-
-double ptlc::cost::parametersOf(const Profile &profile, const std::vector<unsigned> &stage) {
-  double sum = 0;
-  for (const WeightShard &weight : profile.weights)
-    sum += isIn(weight, stage) ? weight.elements : 0;
+Elements ptlc::cost::elementsOf(const Profile &profile, const std::vector<unsigned> &stage) {
+  Elements sum;
+  for (unsigned unit : stage)
+    sum.add(profile.units[unit].own);
+  for (unsigned number : profile.shared) {
+    const WeightShard &weight = profile.weights[number];
+    if (llvm::any_of(weight.units, [&](unsigned unit) { return llvm::is_contained(stage, unit); }))
+      sum.add(weight.sizes());
+  }
   return sum;
 }
 
@@ -59,19 +63,6 @@ double ptlc::cost::inFlight(Schedule schedule, double stages, double microbatche
   return microbatches;
 }
 
-double ptlc::cost::keptBytes(const Unit &unit, Remat remat) {
-  if (remat == Remat::Full && unit.isPart)
-    return unit.inputBytes;
-  double bytes = 0;
-  for (const Kept &value : unit.kept) {
-    if (value.isLoss || (remat != Remat::None && value.core))
-      continue;
-    bool again = remat >= Remat::Selective && value.shardBytes > 0;
-    bytes += again ? value.shardBytes : value.bytes;
-  }
-  return bytes;
-}
-
 double ptlc::cost::lossPiece(const Profile &profile, const Layout &layout, double bytes) {
   constexpr double kPiece = 64.0 * (1 << 20);
   if (!layout.lossInPieces)
@@ -81,26 +72,15 @@ double ptlc::cost::lossPiece(const Profile &profile, const Layout &layout, doubl
   return bytes / std::max(1.0, pieces);
 }
 
-/// Adds what one weight's elements cost; `shards` are those of `zero`.
-static void addStates(const Profile &profile, const Layout &layout,
-                      const std::vector<unsigned> &stage, StageMemory &memory) {
-  double all = 0, trained = 0, states = 0;
-  for (const WeightShard &weight : profile.weights) {
-    if (!isIn(weight, stage))
-      continue;
-    all += weight.elements;
-    if (!weight.trained)
-      continue;
-    trained += weight.elements;
-    states += weight.elements * weight.states;
-  }
-  auto share = [&](double elements, int level) {
-    return layout.zero >= level ? std::ceil(elements / layout.shardRanks) : elements;
+static void addStates(const Layout &layout, const Elements &elements, StageMemory &memory) {
+  auto share = [&](double count, int level) {
+    return layout.zero >= level ? std::ceil(count / layout.shardRanks) : count;
   };
   const StateBytes &bytes = layout.bytes;
-  memory.weights = bytes.weight * (share(trained, 3) + all - trained);
-  memory.gradients = bytes.gradient * share(trained, 2);
-  memory.optimizer = bytes.master * share(trained, 1) + bytes.perState * share(states, 1);
+  memory.weights = bytes.weight * (share(elements.trained, 3) + elements.all - elements.trained);
+  memory.gradients = bytes.gradient * share(elements.trained, 2);
+  memory.optimizer =
+      bytes.master * share(elements.trained, 1) + bytes.perState * share(elements.states, 1);
 }
 
 /// Weights of one unit in use and of the next one, prefetched; gradients of one.
@@ -110,7 +90,7 @@ static double gatheredBytes(const Profile &profile, const Layout &layout,
     return 0;
   std::vector<double> sizes;
   for (unsigned unit : stage)
-    sizes.push_back(parametersOf(profile, {unit}));
+    sizes.push_back(elementsOf(profile, {unit}).all);
   llvm::sort(sizes, std::greater<>());
   sizes.resize(std::max<size_t>(sizes.size(), 2));
   double bytes = layout.bytes.gradient * sizes[0];
@@ -123,8 +103,8 @@ static void addActivations(const Profile &profile, const Layout &layout,
   double share = layout.remat == Remat::Full ? layout.rematShare : 1;
   for (unsigned number : stage) {
     const Unit &unit = profile.units[number];
-    double whole = keptBytes(unit, Remat::None);
-    double less = unit.isPart ? keptBytes(unit, layout.remat) : whole;
+    double whole = unit.keptBytes[0];
+    double less = unit.isPart ? unit.keptBytes[static_cast<unsigned>(layout.remat)] : whole;
     kept += share * less + (1 - share) * whole;
     double work = unit.workBytes + (whole - less);
     if (unit.lossBytes > 0)
@@ -144,7 +124,7 @@ std::vector<StageMemory> ptlc::cost::memoryOf(const Profile &profile, const Layo
   for (auto [number, stage] : llvm::enumerate(stagesOf(profile, layout.stages))) {
     StageMemory memory;
     memory.stage = number;
-    addStates(profile, layout, stage, memory);
+    addStates(layout, elementsOf(profile, stage), memory);
     memory.gathered = gatheredBytes(profile, layout, stage);
     addActivations(profile, layout, stage, memory);
     result.push_back(memory);

@@ -28,8 +28,35 @@ double Profile::sizeOf(AxisMask mask) const {
 double Profile::parameters() const {
   double sum = 0;
   for (const WeightShard &weight : weights)
-    sum += weight.globalElements;
+    sum += weight.globalElements * (weight.units.size() == 1 ? units[weight.units[0]].repeat : 1);
   return sum;
+}
+
+static double keptUnder(const Unit &unit, Remat remat) {
+  if (remat == Remat::Full && unit.isPart)
+    return unit.inputBytes;
+  double bytes = 0;
+  for (const Kept &value : unit.kept) {
+    if (value.isLoss || (remat != Remat::None && value.core))
+      continue;
+    bool again = remat >= Remat::Selective && value.shardBytes > 0;
+    bytes += again ? value.shardBytes : value.bytes;
+  }
+  return bytes;
+}
+
+void Profile::sumUp() {
+  shared.clear();
+  for (Unit &unit : units) {
+    unit.own = {};
+    for (unsigned remat = 0; remat < kRemats; ++remat)
+      unit.keptBytes[remat] = keptUnder(unit, static_cast<Remat>(remat));
+  }
+  for (auto [number, weight] : llvm::enumerate(weights))
+    if (weight.units.size() == 1)
+      units[weight.units.front()].own.add(weight.sizes());
+    else
+      shared.push_back(number);
 }
 
 double Profile::ranks() const { return sizeOf(~AxisMask(0)); }
@@ -121,6 +148,7 @@ std::optional<Profile> cost::profileOf(ModuleOp module, const ProfileOptions &op
   KeptFinder(body, operations, profile).run();
   readWeights(step, body, profile);
   readData(step, profile, operations);
+  profile.sumUp();
   return profile;
 }
 
@@ -160,5 +188,6 @@ std::optional<Profile> cost::between(const Profile &one, const Profile &two, dou
     profile.units[i] = std::move(*unit);
   }
   profile.samples = line(one.samples, two.samples, samples);
+  profile.sumUp();
   return profile;
 }

@@ -59,14 +59,39 @@ struct Kept {
   std::vector<unsigned> beside;
 };
 
+/// What the backward needs of the forward.
+enum class Remat : uint8_t {
+  None,
+  Attention, ///< scores, their softmax and drop-out are computed again
+  Selective, ///< these, and gathered inputs of products are gathered again
+  Full       ///< only the inputs of a part of a stack are kept
+};
+inline constexpr unsigned kRemats = 4;
+
+/// Elements of weights on a rank.
+struct Elements {
+  double all = 0, trained = 0;
+  double states = 0; ///< times the states of their optimizers
+  void add(const Elements &other, double times = 1) {
+    all += times * other.all;
+    trained += times * other.trained;
+    states += times * other.states;
+  }
+};
+
 struct Unit {
   std::string name; ///< "blocks.3"; "first" or "last" outside of stacks
   bool isPart = false;
+  unsigned repeat = 1; ///< how many parts behind each other it stands for
   std::vector<Task> tasks;
   std::vector<Kept> kept;
   double inputBytes = 0; ///< values that other units made and it reads
   double workBytes = 0;  ///< operands and results of its largest operation, without the loss's
   double lossBytes = 0;  ///< of the largest value that the loss is made of: the logits
+
+  // Set by Profile::sumUp().
+  Elements own;                   ///< of weights that no other unit uses
+  double keptBytes[kRemats] = {}; ///< for one micro-batch, without what the loss is made of
 };
 
 struct WeightShard {
@@ -76,6 +101,9 @@ struct WeightShard {
   bool trained = true;
   unsigned states = 0;         ///< of its optimizer
   std::vector<unsigned> units; ///< that use it, ascending
+  Elements sizes() const {
+    return {elements, trained ? elements : 0, trained ? elements * states : 0};
+  }
 };
 
 struct ProfileAxis {
@@ -91,6 +119,10 @@ struct Profile {
   double microbatches = 1;
   double samples = 0; ///< of a micro-batch, on all ranks
 
+  std::vector<unsigned> shared; ///< weights that several units use
+
+  /// Fills what is summed up over weights and kept values; to be called when these change.
+  void sumUp();
   double parameters() const; ///< of the model
   double ranks() const;      ///< of the mesh
   /// Returns the place of axis `name`, or -1.
