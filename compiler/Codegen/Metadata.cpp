@@ -10,6 +10,7 @@
 #include "compiler/Analysis/Kernel/BuildGraph.h"
 #include "compiler/Codegen/Collectives.h"
 #include "compiler/Support/Location.h"
+#include "compiler/Support/Stages.h"
 #include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
 #include "llvm/ADT/StringMap.h"
@@ -80,6 +81,8 @@ private:
   void addTraining(json::Object &root);
   json::Array collectives() const;
   json::Array evaluations() const;
+  void addMessages(json::Object &root) const;
+  json::Array slotLayouts(ValueRange values) const;
   void addSampling(json::Object &root) const;
   int64_t integer(DictionaryAttr dictionary, StringRef name, int64_t otherwise) const {
     auto attribute = dictionary.getAs<IntegerAttr>(name);
@@ -260,9 +263,10 @@ json::Array Writer::optimizers() const {
           object["kind"] = toJson(entry.getValue());
         else if (name == "weights")
           for (auto path : cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>())
-            numbers.push_back(int64_t(weightNumbers.lookup(path.getValue())));
-        else if (name != "line")
-          arguments[name] = toJson(entry.getValue());
+            if (auto number = weightNumbers.find(path.getValue()); number != weightNumbers.end())
+              numbers.push_back(int64_t(number->second));
+            else if (name != "line")
+              arguments[name] = toJson(entry.getValue());
       }
       object["args"] = std::move(arguments);
       object["weights"] = std::move(numbers);
@@ -302,6 +306,48 @@ json::Array Writer::collectives() const {
   for (Operation *op : schedule.collectives)
     list.push_back(describeCollective(op, places, times.lookup(op)));
   return list;
+}
+
+/// Where values lie that travel between stages.
+json::Array Writer::slotLayouts(ValueRange values) const {
+  json::Array list;
+  for (Value value : values) {
+    json::Object entry = layout(value);
+    entry["type"] = elementName(value.getType());
+    entry["slot_stride"] = places.of(value).slotStride;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+/// What a rank of a pipeline sends and receives.
+void Writer::addMessages(json::Object &root) const {
+  auto pipeline = pipelineOf(module);
+  if (!pipeline || !step)
+    return;
+  json::Array messages, exchanges;
+  step.walk([&](Operation *op) {
+    auto add = [&](StringRef name, ValueRange values, int64_t edge) {
+      messages.push_back(json::Object{{"op", name.str()},
+                                      {"edge", edge},
+                                      {"line", lineOf(op->getLoc())},
+                                      {"segments", slotLayouts(values)}});
+    };
+    if (auto send = dyn_cast<rt::SendOp>(op))
+      add(send.getGradient() ? "send_g" : "send_a", send.getValues(), send.getEdge());
+    else if (auto receive = dyn_cast<rt::ReceiveOp>(op))
+      add(receive.getGradient() ? "recv_g" : "recv_a", receive.getValues(), receive.getEdge());
+  });
+  for (Operation *op : schedule.exchanges) {
+    auto exchange = cast<rt::ExchangeOp>(op);
+    exchanges.push_back(json::Object{{"peer", int64_t(exchange.getPeer())},
+                                     {"line", lineOf(op->getLoc())},
+                                     {"send", slotLayouts(exchange.getMine())},
+                                     {"receive", slotLayouts(exchange.getTheirs())}});
+  }
+  root["pipeline"] = json::Object{{"axis", pipeline.getAs<StringAttr>("axis").getValue().str()},
+                                  {"messages", std::move(messages)},
+                                  {"exchanges", std::move(exchanges)}};
 }
 
 json::Array Writer::evaluations() const {
@@ -372,6 +418,7 @@ void Writer::addProgram(json::Object &root) {
   root["mesh"] = mesh();
   root["arena"] = json::Object{{"bytes", places.arena.total()},
                                {"persistent", places.arena.persistent},
+                               {"slots", places.arena.slots},
                                {"micro", places.arena.micro},
                                {"scratch", places.arena.scratch}};
   if (auto memory = module->getAttr("rt.memory"))
@@ -404,6 +451,7 @@ std::string Writer::write() {
   addProgram(root);
   addTraining(root);
   root["collectives"] = collectives();
+  addMessages(root);
   root["eval"] = evaluations();
   addSampling(root);
   return llvm::formatv("{0}", json::Value(std::move(root))).str();

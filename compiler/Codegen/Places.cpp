@@ -17,6 +17,7 @@ Arena::Arena(ModuleOp module) {
     return value ? value.getInt() : 0;
   };
   persistent = entry("persistent");
+  slots = entry("slots");
   micro = entry("micro");
   scratch = entry("scratch");
   least = entry("least");
@@ -26,10 +27,12 @@ int64_t Arena::begin(rt::MemoryLevel level) const {
   switch (level) {
   case rt::MemoryLevel::Persistent:
     return 0;
-  case rt::MemoryLevel::Micro:
+  case rt::MemoryLevel::Slots:
     return persistent;
+  case rt::MemoryLevel::Micro:
+    return persistent + slots;
   case rt::MemoryLevel::Scratch:
-    return persistent + micro;
+    return persistent + slots + micro;
   }
   return 0;
 }
@@ -38,6 +41,8 @@ Place Places::at(rt::BufferAttr buffer) const {
   return {arena.begin(buffer.getLevel()) + buffer.getOffset(),
           0,
           buffer.getStep(),
+          buffer.getPoolStep(),
+          buffer.getPool(),
           {buffer.getRows(), buffer.getCols(), buffer.getStride()}};
 }
 
@@ -55,11 +60,15 @@ Place Places::of(Value value) const {
     Place source = of(op->getOperand(0));
     place.microStride = source.microStride;
     place.chunkStride = source.chunkStride;
+    place.slotStride = source.slotStride;
+    place.pool = source.pool;
   } else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op)) {
     int64_t bytes = kernel::byteSize(kernel::elementOf(value.getType()));
     Place field = of(piece.getX());
     place.microStride = field.microStride;
     place.chunkStride = field.chunkStride;
+    place.slotStride = field.slotStride;
+    place.pool = field.pool;
     bool isChunk = isa<rt::ChunksOp>(piece.getPiece().getParentRegion()->getParentOp());
     (isChunk ? place.chunkStride : place.microStride) =
         kernel::pieceElements(field.layout, place.layout) * bytes;

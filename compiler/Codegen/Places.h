@@ -13,26 +13,30 @@ namespace ptlc::codegen {
 /// Bytes of the arena's levels.
 struct Arena {
   explicit Arena(mlir::ModuleOp module);
-  int64_t total() const { return persistent + micro + scratch; }
+  int64_t total() const { return persistent + slots + micro + scratch; }
   int64_t begin(rt::MemoryLevel level) const;
 
-  int64_t persistent = 0, micro = 0, scratch = 0;
+  int64_t persistent = 0, slots = 0, micro = 0, scratch = 0;
   int64_t least = 0; ///< bytes of `micro` that hold values at once at most; the rest are gaps
 };
 
-/// Where a value lies: arena + offset + micro-batch * microStride + piece * chunkStride.
+/// Where a value lies: arena + offset + micro-batch * microStride + piece * chunkStride, and if it
+/// has a pool of slots, + the slot in use * slotStride.
 struct Place {
   int64_t offset = 0;      ///< bytes from the arena's start
   int64_t microStride = 0; ///< bytes
   int64_t chunkStride = 0; ///< bytes
+  int64_t slotStride = 0;  ///< bytes
+  int64_t pool = -1;
   kernel::MatrixLayout layout;
   /// True if it begins at a multiple of 16 bytes in every micro-batch and piece, as an arena does.
   bool isAligned() const {
-    return offset % 16 == 0 && microStride % 16 == 0 && chunkStride % 16 == 0;
+    return offset % 16 == 0 && microStride % 16 == 0 && chunkStride % 16 == 0 &&
+           slotStride % 16 == 0;
   }
   bool sameMemory(const Place &other) const {
     return offset == other.offset && microStride == other.microStride &&
-           chunkStride == other.chunkStride;
+           chunkStride == other.chunkStride && pool == other.pool;
   }
 };
 

@@ -96,9 +96,9 @@ FailureOr<KernelCall> RowKernels::call(rt::KernelOp kernel) {
     return failure();
   std::vector<Place> operands, results;
   for (Value input : kernel.getInputs())
-    operands.push_back(places.of(input));
+    operands.push_back(places->of(input));
   for (Value output : kernel.getOutputs())
-    results.push_back(places.of(output));
+    results.push_back(places->of(output));
   std::vector<bool> accumulates(results.size(), false);
   if (auto flags = kernel->getAttrOfType<DenseBoolArrayAttr>("rt.accumulate"))
     accumulates.assign(flags.asArrayRef().begin(), flags.asArrayRef().end());
@@ -112,7 +112,7 @@ FailureOr<std::vector<KernelCall>> RowKernels::callFlat(rt::KernelOp kernel) {
     return kernel.emitOpError("of kind flat holds no optimizer"), failure();
   ptl::OptimizeOp optimize = *optimizers.begin();
   auto placeOf = [&](Value inner) {
-    return places.of(kernel.getInputs()[cast<BlockArgument>(inner).getArgNumber()]);
+    return places->of(kernel.getInputs()[cast<BlockArgument>(inner).getArgNumber()]);
   };
   auto bucket = kernel->getAttrOfType<IntegerAttr>("rt.bucket");
   unsigned weights = optimize.getWeights().size();

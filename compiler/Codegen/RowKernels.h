@@ -30,8 +30,9 @@ public:
       llvm::StringRef name, const kernel::Graph &graph, const kernel::RowPlan &plan,
       const kernel::Binding &binding, mlir::Location loc)>;
 
-  RowKernels(const Places &places, Emit emitKernel)
-      : places(places), emitKernel(std::move(emitKernel)) {}
+  explicit RowKernels(Emit emitKernel) : emitKernel(std::move(emitKernel)) {}
+  /// Says where the values of the following calls lie.
+  void use(const Places &where) { places = &where; }
 
   /// Emits the kernel unless an equal one exists, and describes the call.
   mlir::FailureOr<KernelCall> call(rt::KernelOp kernel);
@@ -47,7 +48,7 @@ private:
                                    std::vector<Place> results, std::vector<bool> accumulates,
                                    mlir::Operation *op);
 
-  const Places &places;
+  const Places *places = nullptr;
   Emit emitKernel;
   llvm::StringMap<std::string> names; ///< by the text of graph and binding
 };

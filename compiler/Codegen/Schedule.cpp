@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/Schedule.h"
 
+#include "compiler/Support/Stages.h"
 #include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
 
@@ -20,7 +21,107 @@ static StageOp stageOf(Operation &op, StageOp before) {
   return before;
 }
 
+/// What a phase of a pipeline is called in the table.
+static StageOp opOf(rt::PhaseKind kind) {
+  switch (kind) {
+  case rt::PhaseKind::Forward:
+    return StageOp::Forward;
+  case rt::PhaseKind::Backward:
+    return StageOp::Backward;
+  case rt::PhaseKind::WeightGradient:
+    return StageOp::WeightGradient;
+  case rt::PhaseKind::WholeBackward:
+    return StageOp::WholeBackward;
+  case rt::PhaseKind::Loss:
+    return StageOp::Loss;
+  }
+  return StageOp::Forward;
+}
+
+static bool isOverAxis(Operation &op, StringAttr axis) {
+  auto reduce = dyn_cast<spmd::AllReduceOp>(op);
+  return reduce && llvm::is_contained(reduce.getAxes().getNames(), axis);
+}
+
+namespace {
+/// The functions of a rank of a pipeline. Operations outside of the phases belong to the first of
+/// tie, reduce, norm and update that comes behind all that makes their operands.
+class PipelineStep {
+public:
+  PipelineStep(func::FuncOp step, Schedule &schedule) : step(step), schedule(schedule) {
+    axis = pipelineOf(step->getParentOfType<ModuleOp>()).getAs<StringAttr>("axis");
+  }
+  void add();
+
+private:
+  static constexpr StageOp kKinds[] = {StageOp::Count, StageOp::Tie, StageOp::Reduce, StageOp::Norm,
+                                       StageOp::Opt};
+  unsigned kindOf(Operation &op, bool isBefore);
+
+  func::FuncOp step;
+  Schedule &schedule;
+  StringAttr axis;
+  llvm::DenseMap<Operation *, unsigned> kinds;
+};
+} // namespace
+
+unsigned PipelineStep::kindOf(Operation &op, bool isBefore) {
+  unsigned kind = isBefore ? 0 : 1;
+  if (isa<ptl::GlobalNormOp>(op) || isOverAxis(op, axis))
+    kind = 3;
+  else if (auto kernel = dyn_cast<rt::KernelOp>(op);
+           kernel && kernel.getKind() == rt::KernelKind::Flat)
+    kind = 4;
+  else if (!isBefore && isa<spmd::SpmdDialect>(op.getDialect()))
+    kind = 2;
+  for (Value operand : op.getOperands())
+    if (Operation *maker = operand.getDefiningOp())
+      kind = std::max(kind, kinds.lookup(maker));
+  return kind;
+}
+
+void PipelineStep::add() {
+  std::array<SmallVector<Operation *>, std::size(kKinds)> around;
+  SmallVector<StageFunction> counts, phases;
+  bool open = false;
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    if (isa<rt::SendOp, rt::ReceiveOp>(op))
+      continue;
+    if (auto loop = dyn_cast<ptl::AccumulateOp>(op)) {
+      auto phase = loop->getAttrOfType<rt::PhaseAttr>("rt.phase");
+      StageFunction function{phase ? opOf(phase.getKind()) : StageOp::Count,
+                             int64_t(loop.getPieces()),
+                             phase ? phase.getStage() : 0,
+                             step,
+                             {}};
+      for (Operation &inner : loop.getPiece().getParentBlock()->without_terminator())
+        function.operations.push_back(&inner);
+      (phase ? phases : counts).push_back(function);
+      open = false;
+      continue;
+    }
+    unsigned kind = kinds[&op] = kindOf(op, phases.empty());
+    if (kind > 0) {
+      around[kind].push_back(&op);
+      continue;
+    }
+    if (!std::exchange(open, true))
+      counts.push_back({StageOp::Count, 1, 0, step, {}});
+    counts.back().operations.push_back(&op);
+  }
+  llvm::append_range(schedule.functions, counts);
+  for (auto [kind, list] : llvm::zip_equal(kKinds, around)) {
+    if (kind == StageOp::Tie)
+      llvm::append_range(schedule.functions, phases);
+    if (!list.empty())
+      schedule.functions.push_back({kind, 1, 0, step, list});
+  }
+  schedule.stepFunctions = schedule.functions.size();
+}
+
 static void addStep(func::FuncOp step, Schedule &schedule) {
+  if (step->getParentOfType<ModuleOp>()->hasAttr(kPipeRank))
+    return PipelineStep(step, schedule).add();
   Operation *main = nullptr;
   for (ptl::AccumulateOp op : step.getBody().getOps<ptl::AccumulateOp>())
     main = op;
@@ -29,7 +130,7 @@ static void addStep(func::FuncOp step, Schedule &schedule) {
   for (Operation &op : step.getBody().front().without_terminator()) {
     if (auto loop = dyn_cast<ptl::AccumulateOp>(op)) {
       StageFunction function{
-          &op == main ? StageOp::Fb : StageOp::Count, int64_t(loop.getPieces()), step, {}};
+          &op == main ? StageOp::Fb : StageOp::Count, int64_t(loop.getPieces()), 0, step, {}};
       for (Operation &inner : loop.getPiece().getParentBlock()->without_terminator())
         function.operations.push_back(&inner);
       schedule.functions.push_back(function);
@@ -39,7 +140,7 @@ static void addStep(func::FuncOp step, Schedule &schedule) {
     }
     StageOp next = stageOf(op, now);
     if (!open || next != now)
-      schedule.functions.push_back({next, 1, step, {}});
+      schedule.functions.push_back({next, 1, 0, step, {}});
     schedule.functions.back().operations.push_back(&op);
     now = next;
     open = true;
@@ -56,7 +157,7 @@ static void addStep(func::FuncOp step, Schedule &schedule) {
 static std::optional<unsigned> addForward(func::FuncOp function, StageOp op, Schedule &schedule) {
   if (!function)
     return std::nullopt;
-  StageFunction stage{op, 1, function, {}};
+  StageFunction stage{op, 1, 0, function, {}};
   for (Operation &inner : function.getBody().front().without_terminator())
     stage.operations.push_back(&inner);
   schedule.functions.push_back(stage);
@@ -71,7 +172,7 @@ static void addEvaluation(func::FuncOp function, Schedule &schedule) {
     return;
   }
   ptl::AccumulateOp loop = *loops.begin();
-  StageFunction batch{StageOp::Eval, 1, function, {}}, end = batch;
+  StageFunction batch{StageOp::Eval, 1, 0, function, {}}, end = batch;
   for (Operation &inner : loop.getPiece().getParentBlock()->without_terminator())
     batch.operations.push_back(&inner);
   for (Operation &outer : function.getBody().front().without_terminator())
@@ -95,5 +196,16 @@ Schedule codegen::buildSchedule(ModuleOp module) {
     for (Operation *op : function.operations)
       if (isa<spmd::SpmdDialect>(op->getDialect()))
         schedule.collectives.push_back(op);
+      else if (isa<rt::ExchangeOp>(op))
+        schedule.exchanges.push_back(op);
+  // Those of several ranks of a pipeline have the same number on all of them.
+  if (DictionaryAttr pipeline = pipelineOf(module))
+    llvm::stable_sort(schedule.collectives, [&](Operation *a, Operation *b) {
+      auto axis = pipeline.getAs<StringAttr>("axis");
+      return isOverAxis(*a, axis) > isOverAxis(*b, axis);
+    });
+  for (const auto *list : {&schedule.collectives, &schedule.exchanges})
+    for (auto [index, op] : llvm::enumerate(*list))
+      schedule.indices[op] = static_cast<int32_t>(index);
   return schedule;
 }

@@ -20,6 +20,7 @@
 #include "compiler/Driver/Report.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Pipeline.h"
+#include "compiler/Support/Stages.h"
 #include "lang/Parse/Parser.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -141,28 +142,29 @@ Phase Compilation::lastPhase() const {
 }
 
 bool Compilation::runPasses() {
-  PassManager manager(&context, ModuleOp::getOperationName());
-  if (options.timing)
-    manager.enableTiming();
-  Phase last = lastPhase();
-  if (failed(buildPipeline(manager, last, llvm::errs())))
-    return false;
-  PassDump *dump = nullptr;
+  std::optional<PassDump> dump;
   if (!options.dumpPasses.empty()) {
-    auto owned = std::make_unique<PassDump>(options.dumpPasses);
-    dump = owned.get();
-    manager.addInstrumentation(std::move(owned));
+    dump.emplace(options.dumpPasses);
     if (!dump->begin(*asWritten, *module))
       return false;
   }
-  return succeeded(manager.run(*module)) && !(dump && dump->failed());
+  auto prepare = [&](PassManager &manager) {
+    if (options.timing)
+      manager.enableTiming();
+    if (dump)
+      manager.addInstrumentation(dump->instrumentation());
+  };
+  return succeeded(runPipeline(*module, lastPhase(), prepare, llvm::errs())) &&
+         !(dump && dump->failed());
 }
 
 int Compilation::explain() {
   if (options.explain == "*") {
-    explainCollectives(*module, *expressions, llvm::outs());
-    if (placement)
-      placement->print(collectivesOf(*module), llvm::outs());
+    for (ModuleOp program : rankPrograms(*module)) {
+      explainCollectives(program, *expressions, llvm::outs());
+      if (placement)
+        placement->print(collectivesOf(program), llvm::outs());
+    }
   } else if (!explainName(*module, options.explain, llvm::outs(), llvm::errs()))
     return kFailure;
   return kSuccess;

@@ -35,6 +35,7 @@ OwningOpRef<ModuleOp> OneRank::import() {
     return {};
   for (sema::MeshAxis &axis : plan->mesh)
     axis.size = 1;
+  plan->pipeline.reset();
   plan->promises.clear();
   program->train.evals.clear();
   return importProgram(context, *program, nullptr, *plan, frontend.sources, frontend.diagnostics);
@@ -46,8 +47,7 @@ bool OneRank::compile(llvm::raw_ostream &errors) {
   if (!frontend.finish(errors) || !module)
     return false;
   MessageHandler handler(context, frontend.sources, errors);
-  PassManager manager(&context, ModuleOp::getOperationName());
-  if (failed(buildPipeline(manager, Phase::Memory, errors)) || failed(manager.run(*module)))
+  if (failed(runPipeline(*module, Phase::Memory, [](PassManager &) {}, errors)))
     return false;
   codegen::TargetOptions target;
   target.cpu = options.targetCpu;

@@ -5,6 +5,7 @@
 
 #include "compiler/Driver/Files.h"
 #include "compiler/Pipelines/Pipeline.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/Pass.h"
@@ -45,11 +46,27 @@ bool PassDump::begin(mlir::Operation *asWritten, mlir::Operation *module) {
   return !hasFailed;
 }
 
-void PassDump::runAfterPass(mlir::Pass *pass, mlir::Operation *op) {
+namespace {
+struct Forwarding : mlir::PassInstrumentation {
+  explicit Forwarding(PassDump &dump) : dump(dump) {}
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override { dump.after(pass, op); }
+  PassDump &dump;
+};
+} // namespace
+
+std::unique_ptr<mlir::PassInstrumentation> PassDump::instrumentation() {
+  return std::make_unique<Forwarding>(*this);
+}
+
+void PassDump::after(mlir::Pass *pass, mlir::Operation *op) {
   llvm::StringRef name = pass->getArgument();
   if (name.empty())
     return; // holds the passes of nested operations, which are dumped themselves
   llvm::ArrayRef<PassRow> table = pipelineTable();
+  bool isNext = llvm::isa<mlir::ModuleOp>(op) && std::exchange(program, op) != op;
+  if (isNext && op->getParentOp())
+    row = llvm::find_if(table, [](const PassRow &each) { return each.phase > Phase::Pipelined; }) -
+          table.begin();
   const PassRow *found = std::find_if(table.begin() + row, table.end(), [&](const PassRow &next) {
     return next.pass.starts_with(name);
   });

@@ -13,13 +13,15 @@ namespace ptlc {
 /// Writes the module after each pass that changed it as `DIR/NN-pass-name.mlir`. 00 is the program
 /// as it is written, 01 what the first pass gets. Each file begins with its stage and with why the
 /// pass stands there. Locations are printed, so that every operation names its line.
-class PassDump : public mlir::PassInstrumentation {
+class PassDump {
 public:
   explicit PassDump(std::string folder) : folder(std::move(folder)) {}
 
   /// Creates the folder, empties it of earlier dumps and writes stages `model` and `flat`.
   bool begin(mlir::Operation *asWritten, mlir::Operation *module);
-  void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override;
+  void after(mlir::Pass *pass, mlir::Operation *op);
+  /// What tells a pass manager to call after(); the dump must outlive it.
+  std::unique_ptr<mlir::PassInstrumentation> instrumentation();
 
   /// Whether a file could not be written; its message went to standard error.
   bool failed() const { return hasFailed; }
@@ -29,6 +31,7 @@ private:
 
   std::string folder, last;
   unsigned number = 0, row = 0;
+  mlir::Operation *program = nullptr; ///< the module, or that of a rank of a pipeline
   bool hasFailed = false;
 };
 

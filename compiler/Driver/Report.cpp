@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/Target.h"
 #include "compiler/Driver/MemoryReport.h"
+#include "compiler/Support/Stages.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/Rt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -137,9 +138,13 @@ std::vector<Collective> ptlc::collectivesOf(ModuleOp module) {
 }
 
 double ptlc::arenaBytesOf(ModuleOp module) {
-  json::Object program = metadataOf(module);
-  const json::Object *arena = program.getObject("arena");
-  return arena ? static_cast<double>(integer(*arena, "bytes")) : 0;
+  double largest = 0;
+  for (ModuleOp part : rankPrograms(module)) {
+    json::Object program = metadataOf(part);
+    if (const json::Object *arena = program.getObject("arena"))
+      largest = std::max(largest, static_cast<double>(integer(*arena, "bytes")));
+  }
+  return largest;
 }
 
 /// Prints one collective with the bytes of `times` calls, and below it what travels in it.
@@ -193,7 +198,8 @@ static void printText(const json::Object &program, int64_t flops, llvm::raw_ostr
   os << llvm::formatv("  optimizer      {0,12}\n", bytesText(totals.states));
   if (arena) {
     os << llvm::formatv("  activations    {0,12}\n",
-                        bytesText(integer(*arena, "micro") + integer(*arena, "scratch")));
+                        bytesText(integer(*arena, "slots") + integer(*arena, "micro") +
+                                  integer(*arena, "scratch")));
     os << llvm::formatv("  arena, peak    {0,12}\n", bytesText(integer(*arena, "bytes")));
   }
   if (const json::Object *peak = program.getObject("peak"))
@@ -202,19 +208,34 @@ static void printText(const json::Object &program, int64_t flops, llvm::raw_ostr
   printCollectives(program, os);
 }
 
-void ptlc::printReport(ModuleOp module, bool asJson, llvm::raw_ostream &os) {
+/// The report of a program as an object: the metadata, FLOPs and the activations' peak.
+static json::Object reportOf(ModuleOp module) {
   int64_t flops = 0;
   if (auto step = module.lookupSymbol<func::FuncOp>("step"))
     flops = flopsOf(step.getBody());
   json::Object program = metadataOf(module);
-  if (program.empty()) {
-    os << llvm::formatv("FLOPs per step   {0:e2} per rank\n", static_cast<double>(flops));
-    return;
-  }
+  if (!program.empty())
+    program["peak"] = memoryPeak(module);
   program["flops"] = flops;
-  program["peak"] = memoryPeak(module);
-  if (asJson)
-    os << llvm::formatv("{0:2}\n", json::Value(std::move(program)));
-  else
-    printText(program, flops, os);
+  return program;
+}
+
+void ptlc::printReport(ModuleOp module, bool asJson, llvm::raw_ostream &os) {
+  json::Array all;
+  for (ModuleOp part : rankPrograms(module)) {
+    json::Object program = reportOf(part);
+    int64_t flops = integer(program, "flops");
+    if (auto rank = part->getAttrOfType<IntegerAttr>(kPipeRank); rank && !asJson)
+      os << llvm::formatv("rank {0} of the pipeline\n", rank.getInt());
+    if (program.size() == 1)
+      os << llvm::formatv("FLOPs per step   {0:e2} per rank\n", static_cast<double>(flops));
+    else if (!asJson)
+      printText(program, flops, os);
+    else
+      all.push_back(std::move(program));
+  }
+  if (all.size() == 1)
+    os << llvm::formatv("{0:2}\n", std::move(all.front()));
+  else if (!all.empty())
+    os << llvm::formatv("{0:2}\n", json::Value(json::Object{{"ranks", std::move(all)}}));
 }

@@ -231,6 +231,45 @@ static DictionaryAttr promiseAttribute(OpBuilder &builder, const sema::PlanSpec 
   return entries.get();
 }
 
+static StringRef pipeScheduleName(sema::PipeSchedule schedule) {
+  switch (schedule) {
+  case sema::PipeSchedule::GPipe:
+    return "gpipe";
+  case sema::PipeSchedule::OneFOneB:
+    return "one_f_one_b";
+  case sema::PipeSchedule::Interleaved:
+    return "interleaved";
+  case sema::PipeSchedule::ZbH1:
+    return "zb_h1";
+  case sema::PipeSchedule::ZbV:
+    return "zb_v";
+  case sema::PipeSchedule::File:
+    return "file";
+  }
+  return "one_f_one_b";
+}
+
+static DictionaryAttr pipelineAttribute(OpBuilder &builder, const sema::Program &program,
+                                        const sema::PlanSpec &plan,
+                                        const lang::SourceManager &sources) {
+  const sema::PipelineRule &rule = *plan.pipeline;
+  SmallVector<Attribute> parts, cuts;
+  for (const sema::StackRef &stack : rule.stacks)
+    for (sema::PartId part : stack.parts)
+      parts.push_back(builder.getStringAttr(program.parts[part].path));
+  for (const sema::PathRef &cut : rule.cuts)
+    cuts.push_back(builder.getStringAttr(program.parts[cut.parts.front()].path));
+  return Entries(builder)
+      .text("axis", plan.mesh[rule.over.axes.front()].name)
+      .add("parts", builder.getArrayAttr(parts))
+      .add("cuts", builder.getArrayAttr(cuts))
+      .text("schedule", pipeScheduleName(rule.schedule))
+      .integer("chunks", rule.schedule == sema::PipeSchedule::ZbV ? 2 : rule.chunks)
+      .text("file", rule.file)
+      .text("line", import::placeOf(rule.range, sources))
+      .get();
+}
+
 DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Program &program,
                                            const sema::PlanSpec &plan, const Directives &directives,
                                            const lang::SourceManager &sources) {
@@ -252,6 +291,8 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Progr
     entries.integer("bucket", static_cast<int64_t>(*plan.bucketBytes));
   if (!plan.remats.empty())
     entries.add("remat", rematAttribute(builder, program, plan, sources));
+  if (plan.pipeline && plan.mesh[plan.pipeline->over.axes.front()].size > 1)
+    entries.add("pipeline", pipelineAttribute(builder, program, plan, sources));
   return entries.text("name", plan.name)
       .add("mesh", builder.getArrayAttr(mesh))
       .add("shard", directives.attribute(builder, sources))

@@ -15,6 +15,8 @@ static constexpr PhaseInfo kPhases[] = {
     {Phase::Spmd, "spmd", "what one rank computes: local shapes, collectives explicit"},
     {Phase::Zero, "zero", "where weights, gradients and states live"},
     {Phase::Remat, "remat", "what is computed again in the backward"},
+    {Phase::Pipelined, "pipelined",
+     "one program for each rank of a pipeline, its schedule as a table"},
     {Phase::Comm, "comm", "collectives merged and ordered"},
     {Phase::Kernels, "kernels", "fused kernels and library calls, still tensors"},
     {Phase::Memory, "memory", "lifetimes, places in the arena, the peak"},

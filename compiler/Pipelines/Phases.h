@@ -23,6 +23,7 @@ enum class Phase {
   Spmd,      ///< local shapes, collectives explicit
   Zero,      ///< where weights, gradients and states live
   Remat,     ///< what is computed again in the backward
+  Pipelined, ///< one program for each rank of the pipeline
   Comm,      ///< collectives merged and ordered
   Kernels,   ///< fused kernels and library calls, still tensors
   Memory,    ///< lifetimes, arena offsets, the peak

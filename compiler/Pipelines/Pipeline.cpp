@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Pipelines/Pipeline.h"
 
+#include "compiler/Support/Stages.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -10,6 +11,8 @@ using namespace ptlc;
 using namespace mlir;
 
 static constexpr PassRow kTable[] = {
+    {"stage-assign-stages", Phase::Train,
+     "the backward of an operation runs where its forward does, so stages are known before it"},
     {"grad-build-step", Phase::Train,
      "the gradient program is built on the global view, so that no mesh can change its meaning"},
     {"grad-split-evaluation", Phase::Train, "a mean over many batches isn't a mean of their means"},
@@ -23,6 +26,8 @@ static constexpr PassRow kTable[] = {
      "both views are known here only, and most wrong programs run to the end"},
     {"memory-recompute", Phase::Remat,
      "forward and backward are in one block, and collectives are there to be repeated, too"},
+    {"stage-cut-stages", Phase::Pipelined,
+     "collectives are known, and travel with what makes their operands"},
     {"comm-combine-all-reduces", Phase::Comm,
      "all collectives are known, and nothing has been fused around them"},
     {"canonicalize", Phase::Kernels, "partitioning leaves sums of scattered and other gradients"},
@@ -39,6 +44,11 @@ static constexpr PassRow kTable[] = {
 };
 
 static constexpr OrderRow kConstraints[] = {
+    {"stage-assign-stages", "grad-build-step",
+     "gradients take the stage of what they are gradients of"},
+    {"shard-verify-sharding", "stage-cut-stages",
+     "the global program isn't cut into ranks of a pipeline"},
+    {"stage-cut-stages", "comm-combine-all-reduces", "a collective belongs to one stage"},
     {"grad-build-step", "canonicalize", "there is nothing to fold before"},
     {"grad-build-step", "shard-propagate-shardings",
      "the gradient of a replicated value is ambiguous once a program is cut"},
@@ -62,10 +72,34 @@ static constexpr OrderRow kConstraints[] = {
 llvm::ArrayRef<PassRow> ptlc::pipelineTable() { return kTable; }
 llvm::ArrayRef<OrderRow> ptlc::pipelineConstraints() { return kConstraints; }
 
-LogicalResult ptlc::buildPipeline(OpPassManager &manager, Phase last, llvm::raw_ostream &errors) {
+/// Adds the passes of the phases from `first` to `last`.
+static LogicalResult addPasses(OpPassManager &manager, Phase first, Phase last,
+                               llvm::raw_ostream &errors) {
   for (const PassRow &row : kTable)
-    if (row.phase <= last && failed(parsePassPipeline(row.pass, manager, errors)))
+    if (row.phase >= first && row.phase <= last &&
+        failed(parsePassPipeline(row.pass, manager, errors)))
       return failure();
+  return success();
+}
+
+LogicalResult ptlc::buildPipeline(OpPassManager &manager, Phase last, llvm::raw_ostream &errors) {
+  return addPasses(manager, Phase::Ast, last, errors);
+}
+
+LogicalResult ptlc::runPipeline(ModuleOp module, Phase last,
+                                llvm::function_ref<void(PassManager &)> prepare,
+                                llvm::raw_ostream &errors) {
+  PassManager whole(module.getContext(), ModuleOp::getOperationName());
+  prepare(whole);
+  if (failed(addPasses(whole, Phase::Ast, std::min(last, Phase::Pipelined), errors)) ||
+      failed(whole.run(module)))
+    return failure();
+  for (ModuleOp program : rankPrograms(module)) {
+    PassManager each(module.getContext(), ModuleOp::getOperationName());
+    prepare(each);
+    if (failed(addPasses(each, Phase::Comm, last, errors)) || failed(each.run(program)))
+      return failure();
+  }
   return success();
 }
 

@@ -10,6 +10,7 @@
 #define PTLC_COMPILER_PIPELINES_PIPELINE_H
 
 #include "compiler/Pipelines/Phases.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace ptlc {
@@ -33,6 +34,12 @@ llvm::ArrayRef<OrderRow> pipelineConstraints();
 /// pass of the table isn't registered.
 mlir::LogicalResult buildPipeline(mlir::OpPassManager &manager, Phase last,
                                   llvm::raw_ostream &errors);
+
+/// Runs these passes on `module`; from the phase behind `pipelined` on, on the program of each rank
+/// of a pipeline. `prepare` sees every pass manager first.
+mlir::LogicalResult runPipeline(mlir::ModuleOp module, Phase last,
+                                llvm::function_ref<void(mlir::PassManager &)> prepare,
+                                llvm::raw_ostream &errors);
 
 /// Prints the table for `--help-pipeline`.
 void printPipeline(llvm::raw_ostream &os);

@@ -10,6 +10,7 @@
 #include "compiler/Transforms/Memory/Passes.h"
 #include "compiler/Transforms/Grad/Passes.h"
 #include "compiler/Transforms/Shard/Passes.h"
+#include "compiler/Transforms/Stage/Passes.h"
 #include "dialects/Ptl/Ptl.h"
 #include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
@@ -26,6 +27,7 @@ static void registerPasses() {
   ptlc::expand::registerPtlcExpandPasses();
   ptlc::grad::registerPtlcGradPasses();
   ptlc::shard::registerPtlcShardPasses();
+  ptlc::stage::registerPtlcStagePasses();
   ptlc::fuse::registerPtlcFusePasses();
   ptlc::memory::registerPtlcMemoryPasses();
   ptlc::cuda::registerPasses();

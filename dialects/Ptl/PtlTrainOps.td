@@ -18,6 +18,10 @@ def Ptl_AccumulateOp : Ptl_Op<"accumulate", [RecursiveMemoryEffects, SingleBlock
     * (C2) the body has one argument of type index.
     * (C3) the body yields float or integer values of the results' types.
 
+    In a pipeline's rank, `rt.phase` says which part of a stage's work the body is; results
+    with a pool of slots are no sums, but the value of each micro-batch, which other
+    phases read for the same one.
+
     Example: `%s = ptl.accumulate pieces 2 (%k) -> tensor<f32> { ... ptl.yield %a : tensor<f32> }`
   }];
   let arguments = (ins I64Attr:$pieces);

@@ -109,4 +109,44 @@ def Rt_ReturnOp : Op<Rt_Dialect, "return", [Pure, Terminator, ReturnLike, Parent
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
+def Rt_ReceiveOp : Op<Rt_Dialect, "receive"> {
+  let summary = "Values of each micro-batch that another stage sends";
+  let description = [{
+    What arrives over an edge of the pipeline: the values, or (`gradient`) against its
+    direction their gradients. `pool` is where they are kept (see `#rt.buffer`). When
+    it happens is said by the table.
+    Made by: Stage.
+
+    Example: `%x = rt.receive edge 0 pool 0 : tensor<4x8xf32, ...>`
+  }];
+  let arguments = (ins I64Attr:$edge, I64Attr:$pool, UnitAttr:$gradient);
+  let results = (outs Variadic<Ptl_Tensor>:$values);
+  let assemblyFormat = "`edge` $edge `pool` $pool (`gradient` $gradient^)? attr-dict (`:` type($values)^)?";
+}
+
+def Rt_SendOp : Op<Rt_Dialect, "send"> {
+  let summary = "Values of each micro-batch that go to another stage";
+  let description = [{
+    The other side of `rt.receive`. Made by: Stage.
+
+    Example: `rt.send %y edge 0 : tensor<4x8xf32, ...>`
+  }];
+  let arguments = (ins Variadic<Ptl_Tensor>:$values, I64Attr:$edge, UnitAttr:$gradient);
+  let assemblyFormat = "($values^)? `edge` $edge (`gradient` $gradient^)? attr-dict (`:` type($values)^)?";
+}
+
+def Rt_ExchangeOp : Op<Rt_Dialect, "exchange"> {
+  let summary = "Sums of a weight's other uses";
+  let description = [{
+    Gives `mine` to the rank at `peer` of the pipeline's axis, which gives its own. A
+    tied weight is one parameter with uses on several stages.
+    Made by: Stage.
+
+    Example: `%b = rt.exchange %a with 3 : (tensor<8xf32, ...>) -> tensor<8xf32, ...>`
+  }];
+  let arguments = (ins Variadic<Ptl_Tensor>:$mine, I64Attr:$peer);
+  let results = (outs Variadic<Ptl_Tensor>:$theirs);
+  let assemblyFormat = "$mine `with` $peer attr-dict `:` functional-type($mine, $theirs)";
+}
+
 #endif // PTLC_DIALECTS_RT_RTOPS_TD

@@ -48,8 +48,6 @@ void Refusal::storage() {
 }
 
 void Refusal::communication() {
-  if (plan.pipeline && isWide(plan.pipeline->over.axes))
-    refuse(plan.pipeline->range, "'pipeline'");
   if (plan.overlap.value_or(false))
     refuse(plan.overlapRange, "'overlap'");
   for (const Promise &promise : plan.promises)

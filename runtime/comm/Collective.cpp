@@ -21,6 +21,8 @@ const char *collectiveName(CollectiveKind kind) {
     return "permute";
   case CollectiveKind::Broadcast:
     return "broadcast";
+  case CollectiveKind::Message:
+    return "message";
   }
   return "";
 }

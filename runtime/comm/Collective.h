@@ -18,7 +18,8 @@ enum class CollectiveKind : uint8_t {
   ReduceScatter,
   AllToAll,
   Permute,
-  Broadcast
+  Broadcast,
+  Message ///< no collective, but in the same ledger: what a rank receives from another stage
 };
 enum class ReduceKind : uint8_t { Sum, Max, Min };
 const char *collectiveName(CollectiveKind kind);

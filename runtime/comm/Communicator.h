@@ -10,6 +10,7 @@
 #define PTLRT_COMM_COMMUNICATOR_H
 
 #include "runtime/comm/Collective.h"
+#include "runtime/comm/Message.h"
 #include <memory>
 #include <span>
 
@@ -22,6 +23,10 @@ public:
   virtual int ranks() const = 0;
   /// Runs collective `index` of the list that the communicator was made for.
   virtual Status run(int index) = 0;
+  /// Begins the next message of port `port`, from or to slot `slot`. Doesn't wait.
+  virtual Status post(int port, int64_t slot) = 0;
+  /// Waits until message `number` of this step through `port` has left or arrived.
+  virtual Status finish(int port, int64_t number) = 0;
   /// Waits for all ranks of the mesh.
   virtual Status barrier() = 0;
   /// Rank 0 gives `value` to all.
@@ -33,6 +38,12 @@ public:
   virtual void abort() = 0;
   /// Per collective, what this rank moved.
   virtual std::span<const Traffic> traffic() const = 0;
+};
+
+/// What one rank of a job does with others; each list outlives the world.
+struct RankComm {
+  std::span<const Collective> collectives;
+  std::span<const Port> ports;
 };
 
 /// What connects the ranks of a job.

@@ -77,6 +77,20 @@ void forEachPart(const Layout &layout, int64_t size, int64_t local, int64_t coun
   }
 }
 
+/// Walks `count` elements from element `a` of one layout and `b` of another in parts that are
+/// contiguous in both: `visit(offset a, offset b, elements)`.
+template <typename Visitor>
+void forEachPair(const Layout &first, int64_t a, const Layout &second, int64_t b, int64_t size,
+                 int64_t count, Visitor &&visit) {
+  forEachPart(first, size, a, count, [&](int64_t offset, int64_t part) {
+    forEachPart(second, size, b, part, [&](int64_t other, int64_t elements) {
+      visit(offset, other, elements);
+      offset += elements * size;
+    });
+    b += part;
+  });
+}
+
 template <typename Visitor> void forEachRun(const Piece &piece, Visitor &&visit) {
   // Dimensions after `split` are whole, so a run covers `split` and all after it.
   int split = piece.rank - 1;

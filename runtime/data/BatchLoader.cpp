@@ -10,11 +10,13 @@
 namespace ptlrt {
 
 BatchLoader::BatchLoader(const DataSpec &spec, const DataSource &source, const Mesh &mesh, int rank,
-                         int64_t microbatches, const BatchOrder &order)
+                         int64_t microbatches, const BatchOrder &order, const DataSpec &all)
     : source(source), order(order) {
   for (const FieldSpec &fieldSpec : spec.fields) {
     const TensorInfo &tensor = fieldSpec.tensor;
     Field field;
+    while (all.fields[field.number].tensor.name != tensor.name)
+      ++field.number;
     field.layout = tensor.layout;
     field.elementSize = elementSize(tensor.element);
     TensorInfo sample = tensor;
@@ -48,8 +50,7 @@ void BatchLoader::clearRow(const Field &field, int64_t row, uint8_t *arena) {
               });
 }
 
-Status BatchLoader::loadRow(size_t index, int64_t sample, int64_t row, uint8_t *arena) {
-  const Field &field = fields[index];
+Status BatchLoader::loadRow(const Field &field, int64_t sample, int64_t row, uint8_t *arena) {
   if (field.padded)
     clearRow(field, row, arena);
   Status status;
@@ -58,7 +59,7 @@ Status BatchLoader::loadRow(size_t index, int64_t sample, int64_t row, uint8_t *
     forEachPart(field.layout, field.elementSize, row * field.sampleSize + run.local, run.count,
                 [&](int64_t offset, int64_t count) {
                   if (status.isOk())
-                    status = source.read(index, sample, from, count, arena + offset);
+                    status = source.read(field.number, sample, from, count, arena + offset);
                   from += count;
                 });
     return status.isOk();
@@ -68,19 +69,17 @@ Status BatchLoader::loadRow(size_t index, int64_t sample, int64_t row, uint8_t *
 
 Status BatchLoader::load(int64_t step, uint8_t *arena) {
   int64_t validSamples = order.valid(step);
-  for (size_t index = 0; index < fields.size(); ++index) {
-    const Field &field = fields[index];
+  for (const Field &field : fields)
     for (size_t block = 0; block < field.blocks.size(); ++block) {
       Extent extent = field.blocks[block];
       for (int64_t r = 0; r < field.blockRows; ++r) {
         int64_t row = static_cast<int64_t>(block) * field.blockRows + r, global = extent.start + r;
         if (r < extent.valid && global < validSamples)
-          PTLRT_TRY(loadRow(index, order.sample(step, global), row, arena));
+          PTLRT_TRY(loadRow(field, order.sample(step, global), row, arena));
         else
           clearRow(field, row, arena);
       }
     }
-  }
   return Status::ok();
 }
 

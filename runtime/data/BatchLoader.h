@@ -14,9 +14,12 @@ namespace ptlrt {
 
 class BatchLoader {
 public:
-  /// `source` must outlive the loader.
+  /// `source` must outlive the loader. It has the fields of `all`, of which `spec` may have some.
   BatchLoader(const DataSpec &spec, const DataSource &source, const Mesh &mesh, int rank,
-              int64_t microbatches, const BatchOrder &order);
+              int64_t microbatches, const BatchOrder &order, const DataSpec &all);
+  BatchLoader(const DataSpec &spec, const DataSource &source, const Mesh &mesh, int rank,
+              int64_t microbatches, const BatchOrder &order)
+      : BatchLoader(spec, source, mesh, rank, microbatches, order, spec) {}
 
   int64_t valid(int64_t step) const { return order.valid(step); }
   /// Fills all fields in `arena` for `step`.
@@ -24,6 +27,7 @@ public:
 
 private:
   struct Field {
+    size_t number = 0; ///< of the source
     Layout layout;
     int64_t elementSize = 4;
     Piece sample;               ///< the rank's piece of one sample: dimensions after the batch
@@ -32,7 +36,7 @@ private:
     std::vector<Extent> blocks; ///< rows of the global batch per micro-batch
     int64_t blockRows = 0;
   };
-  Status loadRow(size_t field, int64_t sample, int64_t row, uint8_t *arena);
+  Status loadRow(const Field &field, int64_t sample, int64_t row, uint8_t *arena);
   void clearRow(const Field &field, int64_t row, uint8_t *arena);
 
   const DataSource &source;

@@ -66,6 +66,20 @@ static bool runCollective(RankState &state, int32_t index) {
   return false;
 }
 
+/// Sends and receives; false after an error, which is then in the state.
+static bool runExchange(RankState &state, const ExchangePorts &ports) {
+  Status status = state.comm->post(ports.send, 0);
+  if (status.isOk())
+    status = state.comm->post(ports.receive, 0);
+  for (int port : {ports.receive, ports.send})
+    if (status.isOk())
+      status = state.comm->finish(port, 0);
+  if (status.isOk())
+    return true;
+  state.error = std::move(status);
+  return false;
+}
+
 } // namespace ptlrt
 
 using namespace ptlrt;
@@ -73,6 +87,12 @@ using namespace ptlrt;
 extern "C" void ptlrt_collective(ptlrt_rank *rank, void *, int32_t index) {
   RankState &state = stateOf(rank);
   if (!runCollective(state, index))
+    state.leave();
+}
+
+extern "C" void ptlrt_exchange(ptlrt_rank *rank, void *, int32_t index) {
+  RankState &state = stateOf(rank);
+  if (!runExchange(state, state.play->exchange(index)))
     state.leave();
 }
 

@@ -22,33 +22,51 @@ Job::~Job() = default;
 
 Expected<std::unique_ptr<Job>> Job::create(const ptlrt_program_t &program, const Options &options,
                                            Processes *processes) {
-  Expected<ProgramInfo> info = readProgram(program);
-  if (info.isError())
-    return info.status();
-  PTLRT_TRY(checkFeatures(info->features, info->cpu));
+  Expected<ProgramSet> set = ProgramSet::read(program);
+  if (set.isError())
+    return set.status();
+  PTLRT_TRY(checkFeatures(set->whole().features, set->whole().cpu));
   if (std::string problem; !cpu::checkCpu(problem))
     return Status::error(problem);
-  std::unique_ptr<Job> job(new Job(program, std::move(*info), options, processes));
+  std::unique_ptr<Job> job(new Job(program, std::move(*set), options, processes));
   PTLRT_TRY(job->checkProcesses());
-  PTLRT_TRY(job->applyOptions());
+  PTLRT_TRY(job->readPlays());
+  for (const std::string &text : options.set)
+    PTLRT_TRY(job->checkSet(text));
+  PTLRT_TRY(job->programs.change([&](ProgramInfo &info) { return job->applyOptions(info); }));
+  PTLRT_TRY(job->applyData());
   PTLRT_TRY(job->openWeights());
   if (options.check)
-    job->limitToCheck();
+    PTLRT_TRY(job->limitToCheck());
   return job;
 }
 
-void Job::limitToCheck() {
-  description.steps = *wishes.check + (checkpoint ? checkpoint->run.step : 0);
-  description.checkpoint.reset();
-  description.evals.clear();
+Status Job::readPlays() {
+  for (int rank = 0; rank < info().mesh.ranks(); ++rank) {
+    Expected<Play> play = Play::read(code, programs, rank);
+    if (play.isError())
+      return failure("the program's description is broken: {}", play.message());
+    plays.push_back(std::move(*play));
+  }
+  return Status::ok();
+}
+
+Status Job::limitToCheck() {
+  return programs.change([&](ProgramInfo &description) {
+    description.steps = *wishes.check + (checkpoint ? checkpoint->run.step : 0);
+    description.checkpoint.reset();
+    description.evals.clear();
+    return Status::ok();
+  });
 }
 
 Status Job::checkProcesses() const {
-  if (!processes || processes->ranks() == description.mesh.ranks())
+  const Mesh &mesh = info().mesh;
+  if (!processes || processes->ranks() == mesh.ranks())
     return Status::ok();
   return failure("the program was compiled for {} ranks ({}), the launcher started {} processes; "
                  "each rank is one process (an empty PTL_MPI_LIBRARY makes ranks threads)",
-                 description.mesh.ranks(), description.mesh.describe(), processes->ranks());
+                 mesh.ranks(), mesh.describe(), processes->ranks());
 }
 
 int threadsFor(int cores, int bound, int ranks) {
@@ -65,32 +83,42 @@ int Job::threadsPerRank() const {
   return threadsFor(cores, bound, ranksHere());
 }
 
-Status Job::applySet(const std::string &text) {
+/// The name and the number of `--set name=number`.
+static std::pair<std::string, std::optional<double>> parseSet(const std::string &text) {
   size_t equals = text.find('=');
-  std::optional<double> value =
-      equals == std::string::npos ? std::nullopt : parseNumber(text.substr(equals + 1));
+  if (equals == std::string::npos)
+    return {text, std::nullopt};
+  return {text.substr(0, equals), parseNumber(text.substr(equals + 1))};
+}
+
+static bool isCalled(const HyperInfo &hyper, const std::string &name) {
+  return name == hyper.name || name == fmt::format("opt{}.{}", hyper.group, hyper.name);
+}
+
+Status Job::checkSet(const std::string &text) const {
+  auto [name, value] = parseSet(text);
   if (!value)
     return failure("'--set {}': expected name=number", text);
-  std::string name = text.substr(0, equals);
-  bool found = false;
   std::vector<std::string> names;
-  for (HyperInfo &hyper : description.hypers) {
-    std::string full = fmt::format("opt{}.{}", hyper.group, hyper.name);
-    names.insert(names.end(), {hyper.name, full});
-    if (name != hyper.name && name != full)
-      continue;
-    hyper.value = *value;
-    found = true;
+  for (const HyperInfo &hyper : info().hypers) {
+    if (isCalled(hyper, name))
+      return Status::ok();
+    names.insert(names.end(), {hyper.name, fmt::format("opt{}.{}", hyper.group, hyper.name)});
   }
-  if (found)
-    return Status::ok();
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return failure("the program has no number '{}'{}", name, didYouMean(name, names));
 }
 
+void Job::applySet(const std::string &text, ProgramInfo &description) const {
+  auto [name, value] = parseSet(text);
+  for (HyperInfo &hyper : description.hypers)
+    if (isCalled(hyper, name))
+      hyper.value = *value;
+}
+
 Status Job::applyData() {
-  DataSpec &data = description.data;
+  DataSpec &data = programs.whole().data;
   if (wishes.data.empty())
     return Status::ok();
   data.line = "--data";
@@ -99,7 +127,7 @@ Status Job::applyData() {
     return Status::ok();
   }
   std::vector<std::string> names;
-  for (FieldSpec &field : data.fields)
+  for (const FieldSpec &field : data.fields)
     names.push_back(field.tensor.name);
   std::vector<bool> isGiven(data.fields.size());
   for (const std::string &text : wishes.data) {
@@ -118,7 +146,7 @@ Status Job::applyData() {
   return Status::ok();
 }
 
-Status Job::applyOptions() {
+Status Job::applyOptions(ProgramInfo &description) const {
   if (wishes.ranks && *wishes.ranks != description.mesh.ranks())
     return failure("the program was compiled for {} ranks ({}), not {}; compile it with another "
                    "--mesh",
@@ -128,8 +156,7 @@ Status Job::applyOptions() {
   if (wishes.seed)
     description.seed = *wishes.seed;
   for (const std::string &text : wishes.set)
-    PTLRT_TRY(applySet(text));
-  PTLRT_TRY(applyData());
+    applySet(text, description);
   if (!wishes.checkpointFolder.empty()) {
     if (!description.checkpoint)
       description.checkpoint.emplace();
@@ -146,8 +173,8 @@ Status Job::applyOptions() {
 
 Status Job::openResume() {
   std::string folder = *wishes.resume;
-  if (folder.empty() && description.checkpoint)
-    folder = description.checkpoint->directory;
+  if (folder.empty() && info().checkpoint)
+    folder = info().checkpoint->directory;
   if (folder.empty())
     return failure("'--resume' needs a folder: the program has no 'checkpoint'");
   if (!wishes.init.empty())
@@ -162,11 +189,13 @@ Status Job::openResume() {
   if (wishes.seed && *wishes.seed != run.seed)
     return failure("'{}' was written with seed {}, not {}", checkpoint->folder, run.seed,
                    *wishes.seed);
-  if (run.batch != description.batch)
+  if (run.batch != info().batch)
     return failure("'{}' was written with batch {}, the program has batch {}", checkpoint->folder,
-                   run.batch, description.batch);
-  description.seed = run.seed;
-  return Status::ok();
+                   run.batch, info().batch);
+  return programs.change([&](ProgramInfo &description) {
+    description.seed = run.seed;
+    return Status::ok();
+  });
 }
 
 /// The weights below the part `prefix`, or all if it is empty.
@@ -185,8 +214,8 @@ Status Job::openInit(const InitInfo &init) {
   initFiles.push_back(std::move(*file));
   std::vector<std::string> names;
   std::vector<TensorOrigin *> places;
-  for (size_t i : init.weights.empty() ? weightsBelow(description, init.prefix) : init.weights) {
-    const std::string &path = description.weights[i].tensor.name;
+  for (size_t i : init.weights.empty() ? weightsBelow(info(), init.prefix) : init.weights) {
+    const std::string &path = info().weights[i].tensor.name;
     bool below = !init.prefix.empty() && path.starts_with(init.prefix + ".");
     names.push_back(below ? path.substr(init.prefix.size() + 1) : path);
     places.push_back(&origins[i]);
@@ -196,27 +225,30 @@ Status Job::openInit(const InitInfo &init) {
 
 Status Job::openWeights() {
   std::vector<std::string> stateNames;
-  for (const WeightInfo &weight : description.weights)
-    origins.push_back({&weight.tensor, weight.tensor.layout, nullptr, weight.initial});
-  for (const WeightInfo &weight : description.weights)
-    for (const StateInfo &state : weight.states) {
-      origins.push_back({&weight.tensor, state.layout, nullptr, {}});
-      stateNames.push_back(weight.tensor.name + "#" + state.name);
+  for (const WeightInfo &weight : info().weights) {
+    origins.push_back({&weight.tensor, {}, nullptr, weight.initial});
+    originParts.push_back({});
+  }
+  for (const WeightInfo &weight : info().weights)
+    for (size_t state = 0; state < weight.states.size(); ++state) {
+      origins.push_back({&weight.tensor, {}, nullptr, {}});
+      originParts.push_back({TensorPart::Kind::State, state});
+      stateNames.push_back(weight.tensor.name + "#" + weight.states[state].name);
     }
   std::vector<TensorOrigin *> places;
   for (TensorOrigin &origin : origins)
     places.push_back(&origin);
-  std::span<TensorOrigin *const> weights(places.data(), description.weights.size());
+  std::span<TensorOrigin *const> weights(places.data(), info().weights.size());
   std::span<TensorOrigin *const> states(places.data() + weights.size(), stateNames.size());
   if (wishes.resume) {
     PTLRT_TRY(openResume());
-    PTLRT_TRY(findAll(checkpoint->weights, description.weightNames(), weights));
+    PTLRT_TRY(findAll(checkpoint->weights, info().weightNames(), weights));
     return wishes.command == Command::Sample ? Status::ok()
                                              : findAll(checkpoint->states, stateNames, states);
   }
   if (!wishes.init.empty())
     return openInit({wishes.init, "", {}, ""});
-  for (const InitInfo &init : description.inits)
+  for (const InitInfo &init : info().inits)
     if (Status status = openInit(init); status.isError())
       return failure("{} (the 'init' of {})", status.message(), init.line);
   return Status::ok();
@@ -230,19 +262,20 @@ Status Job::allocate() {
   if (policy.isError())
     return policy.status();
   int count = ranksHere();
-  std::optional<int64_t> need = multiply(description.arenaBytes, count);
+  std::optional<int64_t> need = multiply(info().arenaBytes, count);
   int64_t available = availableMemory();
   if (!need || (available > 0 && *need > available))
     return failure("the program needs {:.2f} GB of memory ({} ranks of {:.2f} GB), {:.2f} GB are "
                    "available",
-                   static_cast<double>(count) * description.arenaBytes / 1e9, count,
-                   description.arenaBytes / 1e9, available / 1e9);
-  for (int rank = 0; rank < description.mesh.ranks(); ++rank) {
+                   static_cast<double>(count) * info().arenaBytes / 1e9, count,
+                   info().arenaBytes / 1e9, available / 1e9);
+  for (int rank = 0; rank < info().mesh.ranks(); ++rank) {
     if (processes && rank != processes->rank())
       continue;
     auto state = std::make_unique<RankState>();
-    initializeRank(*state, description.mesh, rank, description.seed);
-    Expected<Arena> arena = Arena::map(description.arenaBytes);
+    initializeRank(*state, info().mesh, rank, info().seed);
+    state->play = &plays[rank];
+    Expected<Arena> arena = Arena::map(info(rank).arenaBytes);
     if (arena.isError())
       return arena.status();
     state->arena = std::move(*arena);
@@ -275,11 +308,14 @@ Expected<WaitPolicy> Job::waitPolicy() const {
 }
 
 Status Job::connect(const WaitPolicy &policy) {
+  std::vector<RankComm> comms;
+  for (int rank = 0; rank < info().mesh.ranks(); ++rank)
+    comms.push_back({info(rank).collectives, plays[rank].ports()});
   if (processes) {
     processes->setPolicy(policy);
-    world = std::make_unique<MpiWorld>(*processes, description.mesh, description.collectives);
+    world = std::make_unique<MpiWorld>(*processes, info().mesh, std::move(comms));
   } else {
-    world = std::make_unique<LocalWorld>(description.mesh, description.collectives, policy);
+    world = std::make_unique<LocalWorld>(info().mesh, std::move(comms), policy);
   }
   for (const std::unique_ptr<RankState> &state : states) {
     Expected<std::unique_ptr<Communicator>> made =
@@ -300,7 +336,7 @@ void Job::record(const RankState &state, const Status &status) {
   if (firstFailure.isError())
     return;
   std::string where;
-  if (description.mesh.ranks() > 1 && !isEverywhere)
+  if (info().mesh.ranks() > 1 && !isEverywhere)
     where = fmt::format("rank {}", state.rank.rank);
   if (state.rank.step >= 0)
     where += fmt::format("{}step {}", where.empty() ? "" : ", ", state.rank.step);
@@ -314,9 +350,17 @@ std::unique_ptr<cpu::Device> Job::makeDevice() const {
 void Job::fill(RankState &state) const {
   state.rank.step = -1;
   state.arena->touch();
-  for (const TensorOrigin &origin : origins)
-    if (origin.fileData || origin.initial.kind != InitialKind::Zeros) // the arena is zero
-      fillPiece(origin, description.mesh, state.rank, state.memory());
+  for (size_t number = 0; number < origins.size(); ++number) {
+    TensorOrigin origin = origins[number];
+    if (!origin.fileData && origin.initial.kind == InitialKind::Zeros)
+      continue; // the arena is zero
+    const WeightInfo *weight = info(state.rank.rank).findWeight(origin.tensor->name);
+    const Layout *layout = weight ? layoutOf(*weight, originParts[number]) : nullptr;
+    if (!layout)
+      continue; // another stage's
+    origin.layout = *layout;
+    fillPiece(origin, info().mesh, state.rank, state.memory());
+  }
 }
 
 void Job::runRank(RankState &state, const std::function<Status(RankState &)> &body) {

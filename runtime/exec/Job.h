@@ -12,6 +12,7 @@
 #include "runtime/comm/mpi/Processes.h"
 #include "runtime/device/cpu/Device.h"
 #include "runtime/exec/Options.h"
+#include "runtime/exec/Play.h"
 #include "runtime/exec/RankState.h"
 #include "runtime/exec/WeightStore.h"
 #include <functional>
@@ -28,7 +29,11 @@ public:
   ~Job();
 
   const ptlrt_program_t &program() const { return code; }
-  const ProgramInfo &info() const { return description; }
+  /// What all ranks run together, and what each runs.
+  const ProgramInfo &info() const { return programs.whole(); }
+  const ProgramInfo &info(int rank) const { return programs.of(rank); }
+  const ProgramSet &set() const { return programs; }
+  const Play &play(int rank) const { return plays[rank]; }
   const Options &options() const { return wishes; }
   const std::optional<Checkpoint> &resumed() const { return checkpoint; }
   int threadsPerRank() const;
@@ -58,18 +63,19 @@ public:
   void failEverywhere() { isEverywhere = true; }
 
 private:
-  Job(const ptlrt_program_t &program, ProgramInfo info, const Options &options,
-      Processes *processes)
-      : code(program), description(std::move(info)), wishes(options), processes(processes) {}
+  Job(const ptlrt_program_t &program, ProgramSet set, const Options &options, Processes *processes)
+      : code(program), programs(std::move(set)), wishes(options), processes(processes) {}
+  Status readPlays();
   /// Leaves what a check compares: its steps, without evaluation and checkpoints.
-  void limitToCheck();
+  Status limitToCheck();
   Status checkProcesses() const;
   /// Ranks that share this machine.
-  int ranksHere() const { return processes ? processes->here() : description.mesh.ranks(); }
+  int ranksHere() const { return processes ? processes->here() : info().mesh.ranks(); }
   Expected<WaitPolicy> waitPolicy() const;
   Status connect(const WaitPolicy &policy);
-  Status applyOptions();
-  Status applySet(const std::string &text);
+  Status applyOptions(ProgramInfo &description) const;
+  Status checkSet(const std::string &text) const;
+  void applySet(const std::string &text, ProgramInfo &description) const;
   Status applyData();
   Status openWeights();
   Status openResume();
@@ -78,12 +84,15 @@ private:
   void record(const RankState &state, const Status &status);
 
   const ptlrt_program_t &code;
-  ProgramInfo description;
+  ProgramSet programs;
+  std::vector<Play> plays; ///< by rank
   Options wishes;
   Processes *processes;
   std::optional<Checkpoint> checkpoint;
   std::vector<SafetensorsFile> initFiles;
-  std::vector<TensorOrigin> origins; ///< weights, then states
+  /// Weights, then states, of all ranks.
+  std::vector<TensorOrigin> origins;
+  std::vector<TensorPart> originParts;
 
   cpu::DeviceOptions deviceOptions;
   std::unique_ptr<World> world;

@@ -154,6 +154,8 @@ Status Checker::segment(const Collective &collective, const CommSegment &segment
   case CollectiveKind::ReduceScatter:
     out = cut(segment.length);
     break;
+  case CollectiveKind::Message:
+    break;
   case CollectiveKind::AllToAll:
     in = cut(segment.joinsSecond ? segment.other : segment.length);
     out = cut(segment.joinsSecond ? segment.length : segment.other);

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/exec/ProgramInfo.h"
 
+#include "ptlrt/schedule.h"
 #include "runtime/exec/ProgramCheck.h"
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace ptlrt {
@@ -244,6 +246,61 @@ static SampleInfo readSample(const json &from, const Mesh &mesh) {
   return sample;
 }
 
+static std::vector<MessageSegment> readSegments(const json &from) {
+  std::vector<MessageSegment> list;
+  for (const json &segment : from)
+    list.push_back({readLayout(segment), readElement(segment.at("type")),
+                    segment.value("slot_stride", int64_t{0})});
+  return list;
+}
+
+static PipelineInfo readPipeline(const json &from, const Mesh &mesh) {
+  static constexpr std::pair<const char *, uint8_t> kOps[] = {{"send_a", PTLRT_SCHEDULE_SEND_A},
+                                                              {"recv_a", PTLRT_SCHEDULE_RECV_A},
+                                                              {"send_g", PTLRT_SCHEDULE_SEND_G},
+                                                              {"recv_g", PTLRT_SCHEDULE_RECV_G}};
+  PipelineInfo pipeline;
+  pipeline.axis = readAxis(from.at("axis"), mesh);
+  for (const json &entry : from.at("messages")) {
+    MessageInfo message{0, entry.at("edge"), entry.value("line", ""),
+                        readSegments(entry.at("segments"))};
+    for (auto [name, op] : kOps)
+      if (entry.at("op") == name)
+        message.op = op;
+    if (message.op == 0)
+      throw BrokenMetadata{"unknown kind of message"};
+    pipeline.messages.push_back(std::move(message));
+  }
+  for (const json &entry : from.at("exchanges"))
+    pipeline.exchanges.push_back({entry.at("peer"), entry.value("line", ""),
+                                  readSegments(entry.at("send")),
+                                  readSegments(entry.at("receive"))});
+  return pipeline;
+}
+
+/// Entries of the ledger for what a rank of a pipeline receives.
+static void addLedger(ProgramInfo &info) {
+  auto add = [&](const std::vector<MessageSegment> &segments, int64_t times,
+                 const std::string &line, std::string reason) {
+    Collective entry;
+    entry.kind = CollectiveKind::Message;
+    entry.axes = {info.pipeline->axis};
+    entry.times = times;
+    entry.line = line;
+    entry.reason = std::move(reason);
+    for (const MessageSegment &segment : segments)
+      entry.predictedBytes += static_cast<double>(segment.bytes());
+    info.collectives.push_back(std::move(entry));
+  };
+  for (const MessageInfo &message : info.pipeline->messages)
+    if (message.op == PTLRT_SCHEDULE_RECV_A || message.op == PTLRT_SCHEDULE_RECV_G)
+      add(message.segments, info.microbatches, message.line,
+          fmt::format("{} of edge {}", message.op == PTLRT_SCHEDULE_RECV_A ? "values" : "gradients",
+                      message.edge));
+  for (const ExchangeInfo &exchange : info.pipeline->exchanges)
+    add(exchange.received, 1, exchange.line, "sums of a tied weight");
+}
+
 static ProgramInfo readAll(const json &from) {
   ProgramInfo info;
   info.model = from.value("model", "");
@@ -259,6 +316,7 @@ static ProgramInfo readAll(const json &from) {
   const json &arena = from.at("arena");
   info.arenaBytes = arena.at("bytes");
   info.persistentBytes = arena.value("persistent", int64_t{0});
+  info.slotBytes = arena.value("slots", int64_t{0});
   info.microBytes = arena.value("micro", int64_t{0});
   info.scratchBytes = arena.value("scratch", int64_t{0});
   for (const json &weight : from.value("weights", json::array()))
@@ -268,6 +326,10 @@ static ProgramInfo readAll(const json &from) {
     info.sample = readSample(sample, info.mesh);
   for (const json &collective : from.value("collectives", json::array()))
     info.collectives.push_back(readCollective(collective, info.mesh));
+  if (const json pipeline = from.value("pipeline", json()); !pipeline.empty()) {
+    info.pipeline = readPipeline(pipeline, info.mesh);
+    addLedger(info);
+  }
   info.report = from.value("report", json::object()).dump();
   return info;
 }
@@ -305,6 +367,55 @@ Expected<ProgramInfo> readProgram(const ptlrt_program_t &program) {
   } catch (const BrokenMetadata &error) {
     return failure("the program's description is broken: {}", error.message);
   }
+}
+
+Expected<ProgramSet> ProgramSet::read(const ptlrt_program_t &program) {
+  ProgramSet set;
+  if (program.magic == PTLRT_MAGIC && program.version == PTLRT_ABI_VERSION)
+    for (uint64_t part = 0; part < program.part_count; ++part) {
+      Expected<ProgramInfo> info = readProgram(program.parts[part]);
+      if (info.isError())
+        return info.status();
+      set.parts.push_back(std::move(*info));
+    }
+  if (set.parts.empty()) {
+    Expected<ProgramInfo> info = readProgram(program);
+    if (info.isError())
+      return info.status();
+    set.parts.push_back(std::move(*info));
+  }
+  set.join();
+  return set;
+}
+
+void ProgramSet::join() {
+  all = parts.front();
+  if (all.pipeline)
+    axis = all.pipeline->axis;
+  for (size_t number = 1; number < parts.size(); ++number) {
+    const ProgramInfo &part = parts[number];
+    all.arenaBytes = std::max(all.arenaBytes, part.arenaBytes);
+    for (const WeightInfo &weight : part.weights)
+      if (!all.findWeight(weight.tensor.name))
+        all.weights.push_back(weight);
+    for (const FieldSpec &field : part.data.fields)
+      if (std::none_of(all.data.fields.begin(), all.data.fields.end(), [&](const FieldSpec &known) {
+            return known.tensor.name == field.tensor.name;
+          }))
+        all.data.fields.push_back(field);
+    for (const HyperInfo &hyper : part.hypers)
+      if (std::none_of(all.hypers.begin(), all.hypers.end(), [&](const HyperInfo &known) {
+            return known.name == hyper.name && known.group == hyper.group;
+          }))
+        all.hypers.push_back(hyper);
+  }
+}
+
+const WeightInfo *ProgramInfo::findWeight(const std::string &path) const {
+  for (const WeightInfo &weight : weights)
+    if (weight.tensor.name == path)
+      return &weight;
+  return nullptr;
 }
 
 } // namespace ptlrt

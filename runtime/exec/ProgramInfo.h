@@ -9,6 +9,7 @@
 #define PTLRT_EXEC_PROGRAMINFO_H
 
 #include "ptlrt/ptlrt.h"
+#include "runtime/comm/Message.h"
 #include "runtime/comm/Collective.h"
 #include "runtime/data/DataSpec.h"
 #include "runtime/exec/Schedule.h"
@@ -75,11 +76,30 @@ struct CheckpointInfo {
   int64_t every = 0; ///< 0: at the end only
 };
 
+/// What a rank of a pipeline sends or receives over an edge.
+struct MessageInfo {
+  uint8_t op = 0; ///< ptlrt_schedule_op
+  int edge = 0;
+  std::string line;
+  std::vector<MessageSegment> segments;
+};
+/// Sums of tied weights that a rank gives to another stage's, and takes from it.
+struct ExchangeInfo {
+  int peer = 0; ///< coordinate on the pipeline's axis
+  std::string line;
+  std::vector<MessageSegment> sent, received;
+};
+struct PipelineInfo {
+  int axis = 0;
+  std::vector<MessageInfo> messages;
+  std::vector<ExchangeInfo> exchanges;
+};
+
 struct ProgramInfo {
   std::string model, source, compiler, cpu;
   std::vector<std::string> features;
   Mesh mesh;
-  int64_t arenaBytes = 0, persistentBytes = 0, microBytes = 0, scratchBytes = 0;
+  int64_t arenaBytes = 0, persistentBytes = 0, slotBytes = 0, microBytes = 0, scratchBytes = 0;
   std::vector<WeightInfo> weights;
   DataSpec data;
   int64_t batch = 1, microbatches = 1, steps = 1, tokensPerSample = 1;
@@ -93,15 +113,48 @@ struct ProgramInfo {
   std::vector<InitInfo> inits;
   std::optional<SampleInfo> sample;
   std::vector<Collective> collectives;
+  std::optional<PipelineInfo> pipeline;
   std::string report; ///< JSON of the compiler, for people
 
   int64_t parameters() const;
+  /// The weight with this path, or null.
+  const WeightInfo *findWeight(const std::string &path) const;
   /// The paths of all weights, for "did you mean".
   std::vector<std::string> weightNames() const;
 };
 
 /// Checks magic and version, then reads and checks the metadata.
 Expected<ProgramInfo> readProgram(const ptlrt_program_t &program);
+
+/// The programs of all ranks: one, or one for each rank along the axis of a pipeline.
+class ProgramSet {
+public:
+  static Expected<ProgramSet> read(const ptlrt_program_t &program);
+
+  /// What the ranks do together: all weights and fields, the largest arena. Layouts are those of
+  /// the first rank that has one.
+  const ProgramInfo &whole() const { return all; }
+  ProgramInfo &whole() { return all; }
+  const ProgramInfo &of(int rank) const { return parts[partOf(rank)]; }
+  size_t partOf(int rank) const {
+    return axis < 0 ? 0 : static_cast<size_t>(all.mesh.coordinate(rank, axis));
+  }
+  size_t count() const { return parts.size(); }
+  const ProgramInfo &part(size_t number) const { return parts[number]; }
+  /// Applies what the command line changes to every program.
+  template <typename Change> Status change(Change &&change) {
+    for (ProgramInfo &part : parts)
+      PTLRT_TRY(change(part));
+    return change(all);
+  }
+
+private:
+  void join();
+
+  std::vector<ProgramInfo> parts;
+  ProgramInfo all;
+  int axis = -1; ///< of the pipeline
+};
 
 } // namespace ptlrt
 

@@ -10,7 +10,7 @@
 #include "ptlrt/ptlrt.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/device/Device.h"
-#include "runtime/exec/ProgramInfo.h"
+#include "runtime/exec/Play.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/metrics/Trace.h"
 #include <csetjmp>
@@ -22,6 +22,7 @@ struct RankState : RankContext {
   ptlrt_rank rank{};
   std::optional<Arena> arena;
   std::unique_ptr<Communicator> comm;
+  const Play *play = nullptr; ///< what it does in a step
   RankTrace trace;
   std::vector<float> normBlocks; ///< scratch of ptlrt_global_norm
 

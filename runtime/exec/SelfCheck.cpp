@@ -38,7 +38,8 @@ struct Pair {
   const WeightInfo *weight;
   std::string name;
   const TensorInfo *tensorOfOne;
-  Layout layout, layoutOfOne;
+  std::vector<Holder> holders; ///< on the mesh
+  Layout layoutOfOne;
 };
 
 struct Finding {
@@ -80,7 +81,7 @@ private:
   Status compareRanks(const Pair &pair, RankState &talker, const std::string &when);
   Status takeGradients(RankState &talker);
   TensorSource onMesh(const Pair &pair, RankState &talker) const {
-    return sourceOf(pair.name, pair.weight->tensor, pair.layout, info.mesh, *talker.comm);
+    return sourceOf(pair.name, pair.weight->tensor, pair.holders, info.mesh, *talker.comm);
   }
   TensorSource onOne(const Pair &pair) const {
     return sourceOf(pair.name, *pair.tensorOfOne, pair.layoutOfOne, one.job->info().mesh,
@@ -106,19 +107,25 @@ Status SelfCheck::pairUp() {
   const ProgramInfo &other = one.job->info();
   bool isSame = info.weights.size() == other.weights.size();
   for (size_t i = 0; isSame && i < info.weights.size(); ++i) {
-    const WeightInfo &mine = info.weights[i], &its = other.weights[i];
-    isSame = mine.tensor.name == its.tensor.name && mine.tensor.shape == its.tensor.shape &&
-             mine.states.size() == its.states.size() &&
+    const WeightInfo &mine = info.weights[i];
+    const WeightInfo *found = other.findWeight(mine.tensor.name);
+    isSame = found != nullptr;
+    if (!isSame)
+      break;
+    const WeightInfo &its = *found;
+    isSame = mine.tensor.shape == its.tensor.shape && mine.states.size() == its.states.size() &&
              mine.gradient.has_value() == its.gradient.has_value();
     if (!isSame)
       break;
     const std::string &name = mine.tensor.name;
-    weights.push_back({&mine, name, &its.tensor, mine.tensor.layout, its.tensor.layout});
+    auto held = [&](TensorPart part) { return holdersOf(job.set(), name, part); };
+    weights.push_back({&mine, name, &its.tensor, held({}), its.tensor.layout});
     if (mine.gradient)
-      gradients.push_back({&mine, name, &its.tensor, *mine.gradient, *its.gradient});
+      gradients.push_back(
+          {&mine, name, &its.tensor, held({TensorPart::Kind::Gradient, 0}), *its.gradient});
     for (size_t s = 0; s < mine.states.size(); ++s)
       weights.push_back({&mine, name + "#" + mine.states[s].name, &its.tensor,
-                         mine.states[s].layout, its.states[s].layout});
+                         held({TensorPart::Kind::State, s}), its.states[s].layout});
   }
   return isSame ? Status::ok() : failure("the program for one rank has other weights");
 }
@@ -169,7 +176,7 @@ void SelfCheck::compareNumber(const std::string &name, float mesh, float alone, 
 }
 
 void SelfCheck::compareLoss(RankState &talker) {
-  const OutputInfo &outputs = info.outputs, &others = one.job->info().outputs;
+  const OutputInfo &outputs = job.info(0).outputs, &others = one.job->info().outputs;
   float loss = talker.floatAt(outputs.loss), alone = one.state().floatAt(others.loss);
   compareNumber(fmt::format("loss of step {}", talker.rank.step), loss, alone,
                 kLoss * std::max<double>(std::abs(alone), kLeastLoss));
@@ -178,7 +185,7 @@ void SelfCheck::compareLoss(RankState &talker) {
 }
 
 void SelfCheck::compareNorm(RankState &talker) {
-  const OutputInfo &outputs = info.outputs, &others = one.job->info().outputs;
+  const OutputInfo &outputs = job.info(0).outputs, &others = one.job->info().outputs;
   if (outputs.gradNorm < 0 || others.gradNorm < 0)
     return;
   float alone = one.state().floatAt(others.gradNorm);
@@ -202,19 +209,23 @@ Status SelfCheck::describe(const Pair &pair, double limit, const Distance &dista
 
 Status SelfCheck::compareRanks(const Pair &pair, RankState &talker, const std::string &when) {
   const TensorInfo &tensor = pair.weight->tensor;
-  std::vector<uint8_t> first(bytesOf(pair.layout)), second(first.size());
-  int fetched = -1;
-  for (int rank = 0; rank < info.mesh.ranks(); ++rank) {
-    int holder = firstHolder(tensor, info.mesh, rank);
-    if (holder == rank)
+  std::vector<uint8_t> first, second;
+  size_t fetched = pair.holders.size();
+  auto fetch = [&](const Holder &from, std::vector<uint8_t> &to) {
+    to.resize(bytesOf(from.layout));
+    return talker.comm->fetch(from.rank, from.layout.offset, bytesOf(from.layout), to.data());
+  };
+  for (size_t number = 0; number < pair.holders.size(); ++number) {
+    int rank = pair.holders[number].rank;
+    size_t other = firstHolder(pair.holders, tensor, info.mesh, rank);
+    if (other == number)
       continue;
-    auto bytes = static_cast<int64_t>(first.size());
-    if (fetched != holder)
-      PTLRT_TRY(talker.comm->fetch(holder, pair.layout.offset, bytes, first.data()));
-    fetched = holder;
-    PTLRT_TRY(talker.comm->fetch(rank, pair.layout.offset, bytes, second.data()));
-    std::optional<Difference> found =
-        compareReplicas(tensor, pair.layout, info.mesh, rank, first.data(), second.data());
+    int holder = pair.holders[other].rank;
+    if (std::exchange(fetched, other) != other)
+      PTLRT_TRY(fetch(pair.holders[other], first));
+    PTLRT_TRY(fetch(pair.holders[number], second));
+    std::optional<Difference> found = compareReplicas(tensor, pair.holders[number].layout,
+                                                      info.mesh, rank, first.data(), second.data());
     if (!found)
       continue;
     add(pair.weight->line,

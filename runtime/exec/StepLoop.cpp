@@ -15,9 +15,10 @@ namespace ptlrt {
 using Clock = std::chrono::steady_clock;
 
 StepLoop::StepLoop(Training &training, RankState &state)
-    : training(training), state(state), job(training.job), info(training.info),
+    : training(training), state(state), job(training.job), info(job.info(state.rank.rank)),
+      table(job.play(state.rank.rank)),
       loader(info.data, *training.source, info.mesh, state.rank.rank, info.microbatches,
-             training.orderOf(info.data, *training.source, true)),
+             training.orderOf(info.data, *training.source, true), job.info().data),
       metrics(info.outputs.metrics.size()) {
   for (size_t i = 0; i < info.evals.size(); ++i) {
     const EvalInfo &eval = info.evals[i];
@@ -84,10 +85,17 @@ void StepLoop::writeHypers(int64_t step) {
   }
 }
 
-Status StepLoop::play(uint64_t index) {
-  const ptlrt_instruction &instruction = job.program().table[index];
+Status StepLoop::play(size_t index) {
+  const Move &move = table.moves()[index];
+  for (const MessageWait &wait : table.waitsOf(move))
+    PTLRT_TRY(state.comm->finish(wait.port, wait.number));
   int64_t begin = state.trace.now();
-  PTLRT_TRY(state.call(job.program().functions[instruction.function], instruction.micro));
+  if (move.port >= 0)
+    PTLRT_TRY(state.comm->post(move.port, move.slot));
+  for (const SlotUse &use : table.slotsOf(move))
+    state.rank.slots[use.pool] = use.slot;
+  if (move.function)
+    PTLRT_TRY(state.call(move.function, move.micro));
   state.trace.add(TraceKind::Instruction, static_cast<int64_t>(index), begin);
   return Status::ok();
 }
@@ -106,10 +114,9 @@ Status StepLoop::computeGradients(int64_t step) {
 Status StepLoop::computeNorm() { return playUntil(PTLRT_OP_OPT); }
 
 Status StepLoop::playUntil(uint32_t op) {
-  const ptlrt_program_t &program = job.program();
-  for (; position < program.table_size; ++position) {
-    uint32_t next = program.table[position].op;
-    if (next == op || next == PTLRT_OP_OPT)
+  std::span<const Move> moves = table.moves();
+  for (; position < moves.size(); ++position) {
+    if (moves[position].op == op || moves[position].op == PTLRT_OP_OPT)
       break;
     PTLRT_TRY(play(position));
   }
@@ -117,9 +124,8 @@ Status StepLoop::playUntil(uint32_t op) {
 }
 
 Status StepLoop::update() {
-  const ptlrt_program_t &program = job.program();
-  for (; position < program.table_size; ++position)
-    if (!skipped || program.table[position].op != PTLRT_OP_OPT)
+  for (; position < table.moves().size(); ++position)
+    if (!skipped || table.moves()[position].op != PTLRT_OP_OPT)
       PTLRT_TRY(play(position));
   return Status::ok();
 }
@@ -198,28 +204,36 @@ Status StepLoop::evaluateOne(size_t index, std::span<double> results) {
   return Status::ok();
 }
 
-Status StepLoop::compareWith(int holder, const TensorInfo &tensor, const std::string &name,
-                             const Layout &layout) {
-  replica.resize(bytesOf(layout));
-  PTLRT_TRY(state.comm->fetch(holder, layout.offset, bytesOf(layout), replica.data()));
-  std::optional<Difference> found = compareReplicas(tensor, layout, info.mesh, state.rank.rank,
-                                                    replica.data(), state.memory() + layout.offset);
+Status StepLoop::compareWithFirst(const WeightInfo &weight, const std::string &name,
+                                  TensorPart part) {
+  std::vector<Holder> holders = holdersOf(job.set(), weight.tensor.name, part);
+  const Holder &first = holders[firstHolder(holders, weight.tensor, info.mesh, state.rank.rank)];
+  const Layout &own = *layoutOf(weight, part);
+  if (first.rank == state.rank.rank)
+    return Status::ok();
+  replica.resize(std::max(bytesOf(own), bytesOf(first.layout)));
+  PTLRT_TRY(
+      state.comm->fetch(first.rank, first.layout.offset, bytesOf(first.layout), replica.data()));
+  if (first.layout.cols != own.cols || first.layout.stride != own.stride)
+    return failure("'{}' lies in rows of {} here, of {} on rank {}", name, own.cols,
+                   first.layout.cols, first.rank);
+  std::optional<Difference> found = compareReplicas(weight.tensor, own, info.mesh, state.rank.rank,
+                                                    replica.data(), state.memory() + own.offset);
   if (!found)
     return Status::ok();
   return failure("replicas differ: element {} of '{}' is {} here, {} on rank {}",
-                 indexOf(found->element, tensor.shape), name, found->second, found->first, holder);
+                 indexOf(found->element, weight.tensor.shape), name, found->second, found->first,
+                 first.rank);
 }
 
 Status StepLoop::checkReplicas() {
   PTLRT_TRY(state.comm->barrier());
   for (const WeightInfo &weight : info.weights) {
-    int first = firstHolder(weight.tensor, info.mesh, state.rank.rank);
-    if (first == state.rank.rank)
-      continue;
     const std::string &name = weight.tensor.name;
-    PTLRT_TRY(compareWith(first, weight.tensor, name, weight.tensor.layout));
-    for (const StateInfo &each : weight.states)
-      PTLRT_TRY(compareWith(first, weight.tensor, name + "#" + each.name, each.layout));
+    PTLRT_TRY(compareWithFirst(weight, name, {}));
+    for (size_t s = 0; s < weight.states.size(); ++s)
+      PTLRT_TRY(compareWithFirst(weight, name + "#" + weight.states[s].name,
+                                 {TensorPart::Kind::State, s}));
   }
   return state.comm->barrier();
 }

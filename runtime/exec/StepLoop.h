@@ -30,7 +30,7 @@ public:
 
 private:
   Status step(int64_t step);
-  Status play(uint64_t index);
+  Status play(size_t index);
   /// Goes on with the table as far as the next `op`, or the first update.
   Status playUntil(uint32_t op);
   /// Asks the observer, if there is one, whether to go on.
@@ -40,8 +40,7 @@ private:
   Status evaluateOne(size_t index, std::span<double> results);
   void addOutputs(const OutputInfo &outputs, double weight, std::span<double> results);
   Status checkReplicas();
-  Status compareWith(int holder, const TensorInfo &tensor, const std::string &name,
-                     const Layout &layout);
+  Status compareWithFirst(const WeightInfo &weight, const std::string &name, TensorPart part);
   Status checkpointIfDue(int64_t step);
   Status reportStep(int64_t step, double seconds);
   /// Rank 0 prints and writes files.
@@ -54,14 +53,15 @@ private:
   Training &training;
   RankState &state;
   Job &job;
-  const ProgramInfo &info;
+  const ProgramInfo &info; ///< of this rank
+  const Play &table;
   BatchLoader loader;
   std::vector<BatchLoader> evalLoaders;
   std::vector<int64_t> evalBatches;
   std::vector<float> metrics;
   std::vector<double> evaluation; ///< loss and metrics of each evaluation
   std::vector<uint8_t> replica;   ///< another rank's piece
-  uint64_t position = 0;          ///< of the next instruction in the table
+  size_t position = 0;            ///< of the next move
   bool evaluated = false, skipped = false, ended = false;
 };
 

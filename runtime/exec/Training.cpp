@@ -108,15 +108,15 @@ Status Training::prepare() {
 }
 
 Status Training::writeGradients() {
-  return writeSafetensors(job.options().saveGradients, gradientSources(info, job.comm()));
+  return writeSafetensors(job.options().saveGradients, gradientSources(job.set(), job.comm()));
 }
 
 Status Training::saveCheckpoint() {
   RunState run{nextStep,          info.seed,  info.batch,
                source->samples(), info.model, info.mesh.describe()};
   Expected<std::string> path =
-      writeCheckpoint(info.checkpoint->directory, run, weightSources(info, job.comm()),
-                      stateSources(info, job.comm()), job.options().keep);
+      writeCheckpoint(info.checkpoint->directory, run, weightSources(job.set(), job.comm()),
+                      stateSources(job.set(), job.comm()), job.options().keep);
   if (path.isError())
     return path.status();
   savedStep = nextStep;
@@ -129,16 +129,11 @@ namespace {
 class Names : public TraceNames {
 public:
   explicit Names(const Job &job) : job(job) {}
-  std::string nameOf(const TraceEvent &event) const override {
-    static constexpr const char *kOps[] = {"count", "fb",   "reduce", "norm",
-                                           "opt",   "eval", "sample"};
+  std::string nameOf(int rank, const TraceEvent &event) const override {
     if (event.kind == TraceKind::Collective)
-      return job.info().collectives[event.detail].describe(job.info().mesh);
-    if (event.kind == TraceKind::Instruction) {
-      const ptlrt_instruction &instruction = job.program().table[event.detail];
-      return fmt::format("{} {}", instruction.op < std::size(kOps) ? kOps[instruction.op] : "?",
-                         instruction.micro);
-    }
+      return job.info(rank).collectives[event.detail].describe(job.info().mesh);
+    if (event.kind == TraceKind::Instruction)
+      return job.play(rank).nameOf(event.detail);
     return fmt::format("{} {}",
                        event.kind == TraceKind::Data         ? "data"
                        : event.kind == TraceKind::Evaluation ? "evaluation"
@@ -177,15 +172,25 @@ Status Training::writeTraceFile() {
   return writeTrace(job.options().trace, ranks, Names(job));
 }
 
-std::vector<CollectiveCount> Training::countTraffic() const {
-  std::vector<std::span<const Traffic>> ranks;
-  for (const std::vector<uint8_t> &bytes : traffic)
-    ranks.push_back(listOf<Traffic>(bytes));
-  return sumTraffic(info.collectives, ranks);
+Training::Ledger Training::countTraffic() const {
+  Ledger ledger;
+  for (size_t part = 0; part < job.set().count(); ++part) {
+    std::vector<std::span<const Traffic>> ranks;
+    for (size_t rank = 0; rank < traffic.size(); ++rank)
+      if (job.set().partOf(static_cast<int>(rank)) == part)
+        ranks.push_back(listOf<Traffic>(traffic[rank]));
+    const std::vector<Collective> &entries = job.set().part(part).collectives;
+    std::vector<CollectiveCount> counts = sumTraffic(entries, ranks);
+    ledger.entries.insert(ledger.entries.end(), entries.begin(), entries.end());
+    ledger.counts.insert(ledger.counts.end(), counts.begin(), counts.end());
+    ledger.parts.insert(ledger.parts.end(), entries.size(), part);
+  }
+  return ledger;
 }
 
 Status Training::writeReport() {
-  nlohmann::ordered_json report = describeTraffic(info.collectives, info.mesh, countTraffic());
+  Ledger ledger = countTraffic();
+  nlohmann::ordered_json report = describeTraffic(ledger.entries, info.mesh, ledger.counts);
   report["model"] = info.model;
   report["ranks"] = info.mesh.ranks();
   report["steps"] = nextStep - firstStep;
@@ -196,12 +201,16 @@ Status Training::writeReport() {
 }
 
 void Training::printCounters() {
-  std::vector<CollectiveCount> counts = countTraffic();
-  for (size_t i = 0; i < counts.size(); ++i)
-    printLine(fmt::format("{}: {} calls, {} bytes between ranks, {} predicted; {}",
-                          info.collectives[i].describe(info.mesh), counts[i].calls, counts[i].bytes,
-                          counts[i].predicted, info.collectives[i].reason));
-  if (counts.empty())
+  Ledger ledger = countTraffic();
+  for (size_t i = 0; i < ledger.entries.size(); ++i) {
+    const CollectiveCount &count = ledger.counts[i];
+    std::string where =
+        job.set().count() > 1 ? fmt::format("pipeline rank {}: ", ledger.parts[i]) : "";
+    printLine(fmt::format("{}{}: {} calls, {} bytes between ranks, {} predicted; {}", where,
+                          ledger.entries[i].describe(info.mesh), count.calls, count.bytes,
+                          count.predicted, ledger.entries[i].reason));
+  }
+  if (ledger.entries.empty())
     printLine("no collectives");
 }
 
@@ -221,7 +230,7 @@ Status Training::writeResults() {
   if (info.checkpoint && savedStep != nextStep && nextStep > firstStep)
     attempt(saveCheckpoint());
   if (const std::string &path = job.options().save; !path.empty()) {
-    attempt(writeSafetensors(path, weightSources(info, job.comm())));
+    attempt(writeSafetensors(path, weightSources(job.set(), job.comm())));
     if (first.isOk())
       reporter->say(fmt::format("weights '{}'", path));
   }

@@ -49,7 +49,13 @@ private:
   void printCounters();
   /// Brings what the ranks counted and traced to the process that writes it.
   void collectRecords();
-  std::vector<CollectiveCount> countTraffic() const;
+  /// What the ranks of each program did together, and what they moved.
+  struct Ledger {
+    std::vector<Collective> entries;
+    std::vector<CollectiveCount> counts;
+    std::vector<size_t> parts; ///< the program of each
+  };
+  Ledger countTraffic() const;
   BatchOrder orderOf(const DataSpec &data, const DataSource &source, bool forTraining) const;
 
   Job &job;

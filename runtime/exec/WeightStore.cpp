@@ -101,12 +101,50 @@ Status PieceReader::read(Communicator &comm, int64_t begin, int64_t count, float
   return Status::ok();
 }
 
-TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const Layout &layout,
-                      const Mesh &mesh, Communicator &comm) {
+const Layout *layoutOf(const WeightInfo &weight, TensorPart part) {
+  switch (part.kind) {
+  case TensorPart::Kind::Weight:
+    return &weight.tensor.layout;
+  case TensorPart::Kind::Gradient:
+    return weight.gradient ? &*weight.gradient : nullptr;
+  case TensorPart::Kind::State:
+    return part.state < weight.states.size() ? &weight.states[part.state].layout : nullptr;
+  }
+  return nullptr;
+}
+
+std::vector<Holder> holdersOf(const ProgramSet &programs, const std::string &path,
+                              TensorPart part) {
+  std::vector<const Layout *> places; // of each program
+  for (size_t number = 0; number < programs.count(); ++number) {
+    const WeightInfo *weight = programs.part(number).findWeight(path);
+    places.push_back(weight ? layoutOf(*weight, part) : nullptr);
+  }
+  std::vector<Holder> holders;
+  for (int rank = 0; rank < programs.whole().mesh.ranks(); ++rank)
+    if (const Layout *layout = places[programs.partOf(rank)])
+      holders.push_back({rank, *layout});
+  return holders;
+}
+
+size_t firstHolder(std::span<const Holder> holders, const TensorInfo &tensor, const Mesh &mesh,
+                   int rank) {
+  auto isSame = [&](const Holder &other) {
+    for (const std::vector<int> &axes : tensor.sharding)
+      for (int axis : axes)
+        if (mesh.coordinate(other.rank, axis) != mesh.coordinate(rank, axis))
+          return false;
+    return true;
+  };
+  return std::find_if(holders.begin(), holders.end(), isSame) - holders.begin();
+}
+
+TensorSource sourceOf(const std::string &name, const TensorInfo &tensor,
+                      std::span<const Holder> holders, const Mesh &mesh, Communicator &comm) {
   std::vector<PieceReader> readers;
-  for (int rank = 0; rank < mesh.ranks(); ++rank)
-    if (firstHolder(tensor, mesh, rank) == rank)
-      readers.emplace_back(tensor, layout, mesh, rank);
+  for (size_t number = 0; number < holders.size(); ++number)
+    if (firstHolder(holders, tensor, mesh, holders[number].rank) == number)
+      readers.emplace_back(tensor, holders[number].layout, mesh, holders[number].rank);
   return {name, tensor.shape,
           [readers = std::move(readers), &comm](int64_t begin, int64_t count, float *to) mutable {
             for (PieceReader &reader : readers)
@@ -115,29 +153,42 @@ TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const L
           }};
 }
 
-std::vector<TensorSource> weightSources(const ProgramInfo &info, Communicator &comm) {
+TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const Layout &layout,
+                      const Mesh &mesh, Communicator &comm) {
+  std::vector<Holder> holders;
+  for (int rank = 0; rank < mesh.ranks(); ++rank)
+    holders.push_back({rank, layout});
+  return sourceOf(name, tensor, holders, mesh, comm);
+}
+
+static TensorSource sourceOf(const ProgramSet &programs, const std::string &name,
+                             const WeightInfo &weight, TensorPart part, Communicator &comm) {
+  return sourceOf(name, weight.tensor, holdersOf(programs, weight.tensor.name, part),
+                  programs.whole().mesh, comm);
+}
+
+std::vector<TensorSource> weightSources(const ProgramSet &programs, Communicator &comm) {
   std::vector<TensorSource> sources;
-  for (const WeightInfo &weight : info.weights)
-    sources.push_back(
-        sourceOf(weight.tensor.name, weight.tensor, weight.tensor.layout, info.mesh, comm));
+  for (const WeightInfo &weight : programs.whole().weights)
+    sources.push_back(sourceOf(programs, weight.tensor.name, weight, {}, comm));
   return sources;
 }
 
-std::vector<TensorSource> stateSources(const ProgramInfo &info, Communicator &comm) {
+std::vector<TensorSource> stateSources(const ProgramSet &programs, Communicator &comm) {
   std::vector<TensorSource> sources;
-  for (const WeightInfo &weight : info.weights)
-    for (const StateInfo &state : weight.states)
-      sources.push_back(sourceOf(weight.tensor.name + "#" + state.name, weight.tensor, state.layout,
-                                 info.mesh, comm));
+  for (const WeightInfo &weight : programs.whole().weights)
+    for (size_t state = 0; state < weight.states.size(); ++state)
+      sources.push_back(sourceOf(programs, weight.tensor.name + "#" + weight.states[state].name,
+                                 weight, {TensorPart::Kind::State, state}, comm));
   return sources;
 }
 
-std::vector<TensorSource> gradientSources(const ProgramInfo &info, Communicator &comm) {
+std::vector<TensorSource> gradientSources(const ProgramSet &programs, Communicator &comm) {
   std::vector<TensorSource> sources;
-  for (const WeightInfo &weight : info.weights)
+  for (const WeightInfo &weight : programs.whole().weights)
     if (weight.gradient)
       sources.push_back(
-          sourceOf(weight.tensor.name, weight.tensor, *weight.gradient, info.mesh, comm));
+          sourceOf(programs, weight.tensor.name, weight, {TensorPart::Kind::Gradient, 0}, comm));
   return sources;
 }
 

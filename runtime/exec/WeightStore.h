@@ -24,15 +24,36 @@ struct TensorOrigin {
 /// Writes the rank's piece of a tensor; padding is left alone. Uses the rank's threads and seed.
 void fillPiece(const TensorOrigin &origin, const Mesh &mesh, ptlrt_rank &rank, uint8_t *arena);
 
-/// Reads the whole tensor out of all ranks' arenas, each element from the first rank that has it.
+/// A rank that holds a piece of a tensor, and where.
+struct Holder {
+  int rank = 0;
+  Layout layout;
+};
+/// Which of a weight's tensors: itself, its gradient, or one of its states.
+struct TensorPart {
+  enum class Kind : uint8_t { Weight, Gradient, State } kind = Kind::Weight;
+  size_t state = 0;
+};
+/// Where that part of the weight lies, or null if it has none.
+const Layout *layoutOf(const WeightInfo &weight, TensorPart part);
+/// The ranks that hold the weight `path`, ascending; none if there is no such part.
+std::vector<Holder> holdersOf(const ProgramSet &programs, const std::string &path, TensorPart part);
+/// Of `holders`, the number of the first that holds the same piece as the rank `rank`.
+size_t firstHolder(std::span<const Holder> holders, const TensorInfo &tensor, const Mesh &mesh,
+                   int rank);
+
+/// Reads the whole tensor out of the holders' arenas, each element from the first rank that has it.
 /// Reading is a Communicator::fetch. `comm` must outlive the result.
+TensorSource sourceOf(const std::string &name, const TensorInfo &tensor,
+                      std::span<const Holder> holders, const Mesh &mesh, Communicator &comm);
+/// All ranks hold a piece at the same place.
 TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const Layout &layout,
                       const Mesh &mesh, Communicator &comm);
 
 /// All weights, for a file; all states ("path#m"); all gradients.
-std::vector<TensorSource> weightSources(const ProgramInfo &info, Communicator &comm);
-std::vector<TensorSource> stateSources(const ProgramInfo &info, Communicator &comm);
-std::vector<TensorSource> gradientSources(const ProgramInfo &info, Communicator &comm);
+std::vector<TensorSource> weightSources(const ProgramSet &programs, Communicator &comm);
+std::vector<TensorSource> stateSources(const ProgramSet &programs, Communicator &comm);
+std::vector<TensorSource> gradientSources(const ProgramSet &programs, Communicator &comm);
 
 /// Finds the data of the tensors `origins`, named by `names`, in `file`. Each must be there with
 /// its shape, and `file` must hold nothing else.

@@ -30,11 +30,11 @@ static Expected<int> runCommand(const Programs &programs, const Options &options
                                 Processes *processes) {
   const ptlrt_program_t &program = programs.program;
   if (options.command == Command::Info) {
-    Expected<ProgramInfo> info = readProgram(program);
-    if (info.isError())
-      return info.status();
+    Expected<ProgramSet> set = ProgramSet::read(program);
+    if (set.isError())
+      return set.status();
     if (!processes || processes->rank() == 0)
-      fmt::print("{}", infoText(*info));
+      fmt::print("{}", infoText(set->whole()));
     return 0;
   }
   installSignalHandlers();

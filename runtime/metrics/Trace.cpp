@@ -43,11 +43,12 @@ Status writeTrace(const std::string &path, std::span<const std::span<const Trace
                         "\"args\":{{\"name\":\"rank {}\"}}}}",
                         rank, rank);
     for (const TraceEvent &event : ranks[rank]) {
-      text += fmt::format(",\n{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"pid\":0,\"tid\":{},"
-                          "\"ts\":{:.3f},\"dur\":{:.3f}}}",
-                          nlohmann::json(names.nameOf(event)).dump(), categoryOf(event.kind), rank,
-                          static_cast<double>(event.begin - start) / 1e3,
-                          static_cast<double>(event.end - event.begin) / 1e3);
+      text +=
+          fmt::format(",\n{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"pid\":0,\"tid\":{},"
+                      "\"ts\":{:.3f},\"dur\":{:.3f}}}",
+                      nlohmann::json(names.nameOf(static_cast<int>(rank), event)).dump(),
+                      categoryOf(event.kind), rank, static_cast<double>(event.begin - start) / 1e3,
+                      static_cast<double>(event.end - event.begin) / 1e3);
       if (text.size() < (1 << 20))
         continue;
       PTLRT_TRY(file->write(text.data(), text.size()));

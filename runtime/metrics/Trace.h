@@ -45,7 +45,7 @@ private:
 class TraceNames {
 public:
   virtual ~TraceNames() = default;
-  virtual std::string nameOf(const TraceEvent &event) const = 0;
+  virtual std::string nameOf(int rank, const TraceEvent &event) const = 0;
 };
 
 /// Writes the events of all ranks to `path`.

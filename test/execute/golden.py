@@ -49,10 +49,13 @@ def program(case, run, options):
         rule = "adamw(lr: {lr}, betas: ({betas[0]}, {betas[1]}), eps: {eps}, weight_decay: {weight_decay})".format(**optimizer)
         schedule = "  schedule warmup_cosine(warmup: {warmup}, total: {total}, min_lr: {min_lr})\n".format(**optimizer)
     mesh = ", ".join(f"{axis} = {size}" for axis, size in (part.split("=") for part in options.mesh.split(",")))
-    micro = f"; microbatches {options.microbatches}" if options.microbatches > 1 else ""
+    rules = [f"shard {options.shard}"] if options.shard else []
+    rules += [f"microbatches {options.microbatches}"] if options.microbatches > 1 else []
+    rules += [f"pipeline blocks, over: pp, {options.pipeline}"] if options.pipeline else []
+    rules += ["reproducible"] if options.reproducible else []
     return (f"{(HERE / 'Inputs' / (kind + '.ptl')).read_text()}\n"
             f"train {MODELS[kind]} {{\n  data {data}\n  batch {run['batch']}\n  steps {run['steps']}\n  optimizer {rule}\n{schedule}{clip}}}\n\n"
-            f"plan golden on mesh({mesh}) {{ shard {options.shard}{micro} }}\n")
+            f"plan golden on mesh({mesh}) {{ {'; '.join(rules)} }}\n")
 
 
 def sizes(kind, run):
@@ -132,11 +135,14 @@ def main():
     parser.add_argument("--mesh", default="dp=1")
     parser.add_argument("--shard", default="batch: dp", help="what the plan cuts (default: %(default)s)")
     parser.add_argument("--microbatches", type=int, default=1)
+    parser.add_argument("--pipeline", default="", help="stages over pp, such as 'schedule: gpipe'")
+    parser.add_argument("--reproducible", action="store_true")
     options = parser.parse_args()
     case = HERE / "golden" / options.case
     run = json.loads((case / "expected.json").read_text())
     kind = options.case.split("_")[0]
-    work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.microbatches}"
+    variant = "".join(letter if letter.isalnum() else "_" for letter in options.pipeline)
+    work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.microbatches}-{variant}"
     # What an earlier run left must not stand in for what this one should write.
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

@@ -11,6 +11,7 @@
 #include "compiler/Codegen/Metadata.h"
 #include "compiler/Conversion/KernelToLoops/KernelToLoops.h"
 #include "compiler/Support/Location.h"
+#include "compiler/Support/Stages.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Linker/Linker.h"
 
@@ -27,8 +28,11 @@ public:
   std::unique_ptr<llvm::Module> build(llvm::LLVMContext &context, llvm::TargetMachine &machine);
 
 private:
-  void addProgram(llvm::Module &module, const codegen::Schedule &schedule,
-                  llvm::ArrayRef<llvm::Function *> functions);
+  /// The program of one rank of a pipeline, or of all ranks; null after an error.
+  llvm::Constant *program(llvm::Module &module, ModuleOp part, RowKernels &rowKernels);
+  llvm::Constant *describe(llvm::Module &module, ModuleOp part, const codegen::Schedule &schedule,
+                           llvm::ArrayRef<llvm::Function *> functions);
+  llvm::Constant *whole(llvm::Module &module, llvm::ArrayRef<llvm::Constant *> parts);
   llvm::Constant *table(llvm::Module &module, const codegen::Schedule &schedule, uint64_t &size);
   LogicalResult addKernels(llvm::Module &module, ModuleOp kernels, llvm::TargetMachine &machine);
 
@@ -37,6 +41,8 @@ private:
 };
 } // namespace
 
+static constexpr uint64_t kMagic = 0x314b54504c54504dULL, kVersion = 2;
+
 static llvm::Constant *global(llvm::Module &module, llvm::Constant *value, llvm::StringRef name) {
   auto *variable = new llvm::GlobalVariable(module, value->getType(), true,
                                             llvm::GlobalValue::PrivateLinkage, value, name);
@@ -44,7 +50,8 @@ static llvm::Constant *global(llvm::Module &module, llvm::Constant *value, llvm:
   return variable;
 }
 
-/// The instructions of one step (ptlrt_instruction): each function once per micro-batch.
+/// The instructions of one step (ptlrt_instruction): each function once per micro-batch, but phases
+/// of a pipeline once, since its table says when they run.
 llvm::Constant *ProgramBuilder::table(llvm::Module &module, const codegen::Schedule &schedule,
                                       uint64_t &size) {
   llvm::LLVMContext &context = module.getContext();
@@ -53,21 +60,23 @@ llvm::Constant *ProgramBuilder::table(llvm::Module &module, const codegen::Sched
   auto *type = llvm::StructType::get(i16, i16, i32, i64);
   llvm::SmallVector<llvm::Constant *> rows;
   for (unsigned number = 0; number < schedule.stepFunctions; ++number)
-    for (int64_t piece = 0; piece < schedule.functions[number].pieces; ++piece)
+    for (int64_t piece = 0; piece < schedule.functions[number].rows(); ++piece)
       rows.push_back(llvm::ConstantStruct::get(
           type, llvm::ConstantInt::get(i16, unsigned(schedule.functions[number].op)),
-          llvm::ConstantInt::get(i16, 0), llvm::ConstantInt::get(i32, number),
-          llvm::ConstantInt::get(i64, piece)));
+          llvm::ConstantInt::get(i16, schedule.functions[number].stage),
+          llvm::ConstantInt::get(i32, number), llvm::ConstantInt::get(i64, piece)));
   size = rows.size();
   return global(module, llvm::ConstantArray::get(llvm::ArrayType::get(type, rows.size()), rows),
                 "table");
 }
 
-void ProgramBuilder::addProgram(llvm::Module &module, const codegen::Schedule &schedule,
-                                llvm::ArrayRef<llvm::Function *> functions) {
+/// A ptlrt_program_t without parts.
+llvm::Constant *ProgramBuilder::describe(llvm::Module &module, ModuleOp part,
+                                         const codegen::Schedule &schedule,
+                                         llvm::ArrayRef<llvm::Function *> functions) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Type *i32 = llvm::Type::getInt32Ty(context), *i64 = llvm::Type::getInt64Ty(context);
-  std::string metadata = codegen::buildMetadata(source, schedule, options);
+  std::string metadata = codegen::buildMetadata(part, schedule, options);
   llvm::Constant *text =
       global(module, llvm::ConstantDataArray::getString(context, metadata), "metadata");
   uint64_t rows = 0;
@@ -77,16 +86,37 @@ void ProgramBuilder::addProgram(llvm::Module &module, const codegen::Schedule &s
   llvm::Constant *list = global(
       module, llvm::ConstantArray::get(llvm::ArrayType::get(pointer, pointers.size()), pointers),
       "functions");
+  llvm::Constant *none = llvm::ConstantPointerNull::get(pointer);
   auto number = [](llvm::Type *type, uint64_t value) {
     return llvm::ConstantInt::get(type, value);
   };
-  constexpr uint64_t kMagic = 0x314b54504c54504dULL, kVersion = 1;
-  llvm::Constant *program =
-      llvm::ConstantStruct::getAnon({number(i64, kMagic), number(i32, kVersion), number(i32, 0),
-                                     text, number(i64, metadata.size()), instructions,
-                                     number(i64, rows), list, number(i64, functions.size())});
-  new llvm::GlobalVariable(module, program->getType(), true, llvm::GlobalValue::ExternalLinkage,
-                           program, options.symbol);
+  return llvm::ConstantStruct::getAnon({number(i64, kMagic), number(i32, kVersion), number(i32, 0),
+                                        text, number(i64, metadata.size()), instructions,
+                                        number(i64, rows), list, number(i64, functions.size()),
+                                        none, number(i64, 0), none, number(i64, 0)});
+}
+
+/// The ptlrt_program_t that is exported: that of the first rank, with those of all and the table of
+/// a pipeline.
+llvm::Constant *ProgramBuilder::whole(llvm::Module &module,
+                                      llvm::ArrayRef<llvm::Constant *> parts) {
+  auto *first = cast<llvm::ConstantStruct>(parts.front());
+  auto packed = source->getAttrOfType<StringAttr>(kPackedTable);
+  if (!packed)
+    return first;
+  llvm::LLVMContext &context = module.getContext();
+  llvm::Type *i64 = llvm::Type::getInt64Ty(context);
+  llvm::SmallVector<llvm::Constant *> fields;
+  for (unsigned field = 0; field < 9; ++field)
+    fields.push_back(first->getOperand(field));
+  fields.push_back(global(
+      module, llvm::ConstantArray::get(llvm::ArrayType::get(first->getType(), parts.size()), parts),
+      "parts"));
+  fields.push_back(llvm::ConstantInt::get(i64, parts.size()));
+  fields.push_back(global(
+      module, llvm::ConstantDataArray::getString(context, packed.getValue(), false), "schedule"));
+  fields.push_back(llvm::ConstantInt::get(i64, packed.getValue().size()));
+  return llvm::ConstantStruct::getAnon(fields);
 }
 
 /// Line tables know plain places only. An operation without one takes that of what is around it,
@@ -118,23 +148,12 @@ LogicalResult ProgramBuilder::addKernels(llvm::Module &module, ModuleOp kernels,
   return success();
 }
 
-std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context,
-                                                    llvm::TargetMachine &machine) {
-  auto module = std::make_unique<llvm::Module>("program", context);
-  module->setDataLayout(machine.createDataLayout());
-  module->setTargetTriple(machine.getTargetTriple());
-  codegen::Schedule schedule = codegen::buildSchedule(source);
-  OwningOpRef<ModuleOp> kernels = ModuleOp::create(source.getLoc());
-  codegen::Places places(source);
-  RowKernels rowKernels(places, [&](llvm::StringRef name, const kernel::Graph &graph,
-                                    const kernel::RowPlan &plan, const kernel::Binding &binding,
-                                    Location loc) {
-    if (options.rowKernels)
-      return options.rowKernels(*kernels, name, graph, plan, binding, loc);
-    kernel::emitRowKernel(*kernels, name, graph, plan, binding, loc);
-    return success();
-  });
-  StageCode stages(source, *module, rowKernels, places, options.debugInfo);
+llvm::Constant *ProgramBuilder::program(llvm::Module &module, ModuleOp part,
+                                        RowKernels &rowKernels) {
+  codegen::Schedule schedule = codegen::buildSchedule(part);
+  codegen::Places places(part);
+  rowKernels.use(places);
+  StageCode stages(part, module, rowKernels, places, schedule, options.debugInfo);
   llvm::SmallVector<llvm::Function *> functions;
   for (auto [number, stage] : llvm::enumerate(schedule.functions)) {
     functions.push_back(stages.emit(stage, number));
@@ -142,7 +161,32 @@ std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context,
       return nullptr;
   }
   stages.finish();
-  addProgram(*module, schedule, functions);
+  return describe(module, part, schedule, functions);
+}
+
+std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context,
+                                                    llvm::TargetMachine &machine) {
+  auto module = std::make_unique<llvm::Module>("program", context);
+  module->setDataLayout(machine.createDataLayout());
+  module->setTargetTriple(machine.getTargetTriple());
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(source.getLoc());
+  RowKernels rowKernels([&](llvm::StringRef name, const kernel::Graph &graph,
+                            const kernel::RowPlan &plan, const kernel::Binding &binding,
+                            Location loc) {
+    if (options.rowKernels)
+      return options.rowKernels(*kernels, name, graph, plan, binding, loc);
+    kernel::emitRowKernel(*kernels, name, graph, plan, binding, loc);
+    return success();
+  });
+  llvm::SmallVector<llvm::Constant *> parts;
+  for (ModuleOp part : rankPrograms(source)) {
+    parts.push_back(program(*module, part, rowKernels));
+    if (!parts.back())
+      return nullptr;
+  }
+  llvm::Constant *exported = whole(*module, parts);
+  new llvm::GlobalVariable(*module, exported->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                           exported, options.symbol);
   if (failed(addKernels(*module, *kernels, machine)))
     return nullptr;
   std::string message;

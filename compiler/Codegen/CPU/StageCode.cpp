@@ -16,12 +16,12 @@ using namespace ptlc::cpu;
 static constexpr unsigned kCallsPerPart = 64;
 
 // Offsets of the fields of ptlrt_rank.
-static constexpr unsigned kCoords = 8, kStep = 40, kSeed = 48, kValid = 56;
+static constexpr unsigned kCoords = 8, kStep = 40, kSeed = 48, kValid = 56, kSlotsInUse = 72;
 
 StageCode::StageCode(ModuleOp source, llvm::Module &target, RowKernels &kernels,
-                     const Places &places, bool debugInfo)
-    : source(source), module(target), kernels(kernels), places(places), b(target.getContext()),
-      debug(target) {
+                     const Places &places, const codegen::Schedule &schedule, bool debugInfo)
+    : source(source), module(target), kernels(kernels), places(places), schedule(schedule),
+      b(target.getContext()), debug(target) {
   pointer = b.getPtrTy();
   i32 = b.getInt32Ty();
   i64 = b.getInt64Ty();
@@ -33,7 +33,8 @@ StageCode::StageCode(ModuleOp source, llvm::Module &target, RowKernels &kernels,
       debug.createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
   unit = debug.createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file, "ptlc",
                                  true, "", 0, "", llvm::DICompileUnit::LineTablesOnly);
-  module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  if (!module.getModuleFlag("Debug Info Version"))
+    module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
 }
 
 void StageCode::setPlace(Operation *op) {
@@ -68,6 +69,10 @@ llvm::Value *StageCode::address(const Place &place) {
     offset = b.CreateAdd(offset, b.CreateMul(micro, b.getInt64(place.microStride)));
   if (place.chunkStride)
     offset = b.CreateAdd(offset, b.CreateMul(chunk, b.getInt64(place.chunkStride)));
+  if (place.pool >= 0) {
+    llvm::Value *slot = fieldOfRank(kSlotsInUse + 8 * static_cast<unsigned>(place.pool), i64);
+    offset = b.CreateAdd(offset, b.CreateMul(slot, b.getInt64(place.slotStride)));
+  }
   return b.CreateInBoundsGEP(b.getInt8Ty(), arena, offset);
 }
 
@@ -317,7 +322,12 @@ LogicalResult StageCode::emitOperation(Operation *op) {
     if (failed(codegen::checkCollective(op)))
       return failure();
     b.CreateCall(declare("ptlrt_collective", {pointer, pointer, i32}),
-                 {rank, arena, b.getInt32(collectives++)});
+                 {rank, arena, b.getInt32(schedule.indexOf(op))});
+    return success();
+  }
+  if (isa<rt::ExchangeOp>(op)) {
+    b.CreateCall(declare("ptlrt_exchange", {pointer, pointer, i32}),
+                 {rank, arena, b.getInt32(schedule.indexOf(op))});
     return success();
   }
   return op->emitError("'") << op->getName() << "' isn't supported on CPUs yet";

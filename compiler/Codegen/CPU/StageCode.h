@@ -26,7 +26,7 @@ using codegen::RowKernels;
 class StageCode {
 public:
   StageCode(mlir::ModuleOp source, llvm::Module &target, RowKernels &kernels, const Places &places,
-            bool debugInfo);
+            const codegen::Schedule &schedule, bool debugInfo);
 
   /// Emits the function of one stage; null after an error.
   llvm::Function *emit(const codegen::StageFunction &stage, unsigned number);
@@ -70,6 +70,7 @@ private:
   llvm::Module &module;
   RowKernels &kernels;
   const Places &places;
+  const codegen::Schedule &schedule;
   llvm::IRBuilder<> b;
   llvm::DIBuilder debug;
   llvm::DICompileUnit *unit = nullptr;
@@ -81,7 +82,6 @@ private:
   llvm::SmallVector<llvm::Function *> parts; ///< of the stage
   unsigned calls = 0;                        ///< in the part, about
   ArgumentArea buffers, scalars;
-  unsigned collectives = 0;
 };
 
 } // namespace ptlc::cpu

@@ -28,14 +28,15 @@ class Lowering {
 public:
   explicit Lowering(ModuleOp module)
       : module(module), places(module),
-        kernels(places, [this](StringRef name, const kernel::Graph &graph,
-                               const kernel::RowPlan &plan, const kernel::Binding &binding,
-                               Location loc) {
+        kernels([this](StringRef name, const kernel::Graph &graph, const kernel::RowPlan &plan,
+                       const kernel::Binding &binding, Location loc) {
           std::string reason = kernel::emitGpuKernel(target, name, graph, plan, binding, loc);
           if (!reason.empty())
             leaveOut(loc, reason);
           return success();
-        }) {}
+        }) {
+    kernels.use(places);
+  }
   LogicalResult run();
 
 private:

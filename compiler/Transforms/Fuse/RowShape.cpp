@@ -107,8 +107,8 @@ bool fuse::isMatrixProduct(ptl::DotOp op, std::string &error) {
 
 bool fuse::staysOutside(Operation *op) {
   return isa<ptl::AccumulateOp, ptl::YieldOp, ptl::MicrobatchOp, ptl::GlobalNormOp, ptl::ReshapeOp,
-             ptl::StopGradientOp, rt::KernelOp, rt::ChunksOp, rt::ReturnOp,
-             rt::OptimizationBarrierOp, func::ReturnOp>(op) ||
+             ptl::StopGradientOp, rt::KernelOp, rt::ChunksOp, rt::ReturnOp, rt::SendOp,
+             rt::ReceiveOp, rt::ExchangeOp, rt::OptimizationBarrierOp, func::ReturnOp>(op) ||
          (isa<spmd::SpmdDialect>(op->getDialect()) && !isa<spmd::MaskOp>(op));
 }
 

@@ -116,13 +116,13 @@ void StepBuilder::declareArguments() {
     addHyper("clip", *signature.clip);
 }
 
-/// How many gradients of a weight are added up over the pieces: one, or under `reproducible` one
-/// for each use, so that it doesn't matter whether the uses are in one stage.
+/// How many gradients of a weight are added up over the pieces: one, or under `reproducible` and in
+/// a pipeline one for each use, so that it doesn't matter whether the uses are in one stage.
 unsigned StepBuilder::accumulators(const Weight &weight) const {
   if (weight.frozen)
     return 0;
   unsigned uses = llvm::range_size(weight.argument.getUses());
-  return signature.reproducible ? std::max(1u, uses) : 1;
+  return signature.perUse ? std::max(1u, uses) : 1;
 }
 
 /// Gives each use of `weight` in the block, in order, a name of its own, so that it has a gradient.
@@ -175,7 +175,7 @@ FailureOr<SmallVector<Value>> StepBuilder::buildBody(ptl::AccumulateOp accumulat
   SmallVector<Value> inputs, names;
   for (Value weight : trained) {
     SmallVector<Value> uses;
-    if (signature.reproducible)
+    if (signature.perUse)
       uses = separateUses(weight, block);
     llvm::append_range(names, uses);
     uses.empty() ? inputs.push_back(weight) : llvm::append_range(inputs, uses);

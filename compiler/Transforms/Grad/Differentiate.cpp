@@ -6,6 +6,7 @@
 // themselves, so the work is that of the part of the program that matters.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Grad/Differentiate.h"
+#include "compiler/Support/Stages.h"
 #include "dialects/Ptl/Emitter.h"
 
 using namespace mlir;
@@ -21,6 +22,9 @@ public:
   FailureOr<SmallVector<Value>> run(Value output, ValueRange inputs);
 
 private:
+  /// The backward of an operation runs where its forward ran: of S stages, what the gradient of
+  /// part p is made of belongs to part 2S - p.
+  void placeGradient(Operation *forward, Operation *before);
   /// Returns the forward operations in order, having marked what depends on the inputs.
   SmallVector<Operation *> markActive();
   LogicalResult visit(Operation *op);
@@ -51,6 +55,16 @@ void Reverse::add(Value value, Value gradient, Location loc) {
   sum = sum ? ptl::Emitter(builder, loc).add(sum, gradient) : gradient;
 }
 
+void Reverse::placeGradient(Operation *forward, Operation *before) {
+  auto part = forward->getAttrOfType<IntegerAttr>(kPart);
+  if (!part)
+    return;
+  auto module = forward->getParentOfType<ModuleOp>();
+  int64_t stages = module->getAttrOfType<IntegerAttr>(kStages).getInt();
+  for (Operation *op = before->getNextNode(); op; op = op->getNextNode())
+    op->setAttr(kPart, builder.getI64IntegerAttr(2 * stages - part.getInt()));
+}
+
 LogicalResult Reverse::visit(Operation *op) {
   SmallVector<Value> results;
   for (Value result : op->getResults())
@@ -64,12 +78,14 @@ LogicalResult Reverse::visit(Operation *op) {
   auto differentiable = dyn_cast<DifferentiableInterface>(op);
   if (!differentiable)
     return op->emitOpError("can't be differentiated");
+  Operation *before = &block.back();
   SmallVector<Value> operands(op->getNumOperands());
   if (failed(differentiable.buildGradient(builder, results, needed, operands)))
     return failure();
   for (auto [operand, gradient, wanted] : llvm::zip_equal(op->getOperands(), operands, needed))
     if (gradient && wanted)
       add(operand, gradient, op->getLoc());
+  placeGradient(op, before);
   return success();
 }
 

@@ -109,7 +109,9 @@ FailureOr<Signature> Signature::read(ModuleOp module, func::FuncOp loss) {
     if (auto pieces = plan.getAs<IntegerAttr>("microbatches"))
       signature.microbatches = pieces.getInt();
     if (auto reproducible = plan.getAs<BoolAttr>("reproducible"))
-      signature.reproducible = reproducible.getValue();
+      signature.perUse = reproducible.getValue();
+    // Uses of a weight may lie on several stages.
+    signature.perUse |= bool(plan.get("pipeline"));
   }
   return signature;
 }

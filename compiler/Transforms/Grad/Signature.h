@@ -35,7 +35,7 @@ struct Signature {
   llvm::SmallVector<Optimizer> optimizers;
   std::optional<double> clip;
   int64_t microbatches = 1;
-  bool reproducible = false; ///< each use of a weight has a gradient accumulator of its own
+  bool perUse = false; ///< each use of a weight has a gradient accumulator of its own
 
   /// Reads the attributes of the module and of `@loss`. Fails with a diagnostic if one is missing.
   static mlir::FailureOr<Signature> read(mlir::ModuleOp module, mlir::func::FuncOp loss);

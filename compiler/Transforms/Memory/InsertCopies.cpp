@@ -87,6 +87,23 @@ private:
 };
 } // namespace
 
+/// Whether the value leaves a phase of a pipeline, and so may lie in a slot.
+static bool leavesPhase(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<ptl::ReshapeOp, ptl::StopGradientOp>(user))
+      return leavesPhase(user->getResult(0));
+    return isa<ptl::YieldOp>(user) && user->getParentOp()->hasAttr("rt.phase");
+  });
+}
+
+/// A piece of a field and a value in a slot lie elsewhere in each micro-batch; a collective reads
+/// one place.
+static bool moves(Value root) {
+  Operation *maker = root.getDefiningOp();
+  return isa_and_nonnull<ptl::MicrobatchOp, rt::ReceiveOp>(maker) ||
+         (maker && maker->hasAttr("rt.phase")) || leavesPhase(root);
+}
+
 static void copyMovingReshapes(func::FuncOp function, const memory::Layouts &layouts) {
   function.walk([&](ptl::ReshapeOp op) {
     if (!op->getParentOfType<rt::KernelOp>() && !layouts.isView(op))
@@ -109,10 +126,9 @@ LogicalResult memory::insertCopies(func::FuncOp function, const Layouts &layouts
             kernel::createCopy(builder, op.getLoc(), operand.get(), operand.get().getType()));
     }
   });
-  // A piece of a field lies elsewhere in each micro-batch; a collective reads one place.
   function.walk([&](Operation *op) {
     if (!isa<spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp, spmd::PermuteOp>(op) ||
-        !isa_and_nonnull<ptl::MicrobatchOp>(viewRoot(op->getOperand(0)).getDefiningOp()))
+        !moves(viewRoot(op->getOperand(0))))
       return;
     OpBuilder builder(op);
     Value whole = op->getOperand(0);
@@ -128,8 +144,9 @@ LogicalResult memory::insertCopies(func::FuncOp function, const Layouts &layouts
     Leaving leaving(op);
     auto loop = cast<ptl::AccumulateOp>(op->getParentOp());
     bool once = loop.getPieces() == 1 && !loop->hasAttr("ptl.over_batches");
+    auto phase = loop->getAttrOfType<rt::PhaseAttr>("rt.phase");
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
-      once ? leaving.own(i) : leaving.add(i);
+      once || (phase && phase.getPool(i) >= 0) ? leaving.own(i) : leaving.add(i);
   });
   return success();
 }

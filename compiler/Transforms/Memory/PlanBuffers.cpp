@@ -5,17 +5,23 @@
 // behind each other, then their gradients in the same order, then each kind of
 // state. So one flat kernel updates a whole group; padding between them is
 // updated, too, and stays harmless. Then come data, scalars and what stage
-// functions hand on. The micro part holds one function's values at a time, so it
-// is as large as the largest needs.
+// functions hand on. The slots of a pipeline's phases follow, kind by kind: what a
+// phase keeps for another lies at one place in every slot of its pool. The micro
+// part holds one function's values at a time, so it is as large as the largest
+// needs.
 //===----------------------------------------------------------------------===//
 #include "compiler/Support/SignatureAttributes.h"
+#include "compiler/Support/Stages.h"
 #include "compiler/Transforms/Memory/InsertCopies.h"
 #include "compiler/Transforms/Memory/Passes.h"
 #include "compiler/Transforms/Memory/Storage.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "dialects/Spmd/Spmd.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <map>
 
 namespace ptlc::memory {
 #define GEN_PASS_DEF_PLANBUFFERS
@@ -52,11 +58,14 @@ private:
   void place(Storage &storage);
   void annotate(func::FuncOp function, StorageMap &map);
   Attribute buffer(Value value, StorageMap &map);
+  void placeShared(func::FuncOp function, StorageMap &map);
+  void placeSlots(StorageMap &map);
 
   ModuleOp module;
   Layouts layouts;
   llvm::StringMap<int64_t> weightOffsets; ///< by path
-  int64_t persistent = 0, micro = 0, least = 0;
+  int64_t persistent = 0, micro = 0, least = 0, slots = 0;
+  std::array<int64_t, 6> slotBytes{}; ///< of one slot of each kind
   Totals totals;
 };
 } // namespace
@@ -133,6 +142,45 @@ void Planner::placeBuckets(func::FuncOp function, StorageMap &map) {
   });
 }
 
+/// What the ranks of a pipeline, whose programs differ, add up together lies at the same place in
+/// all of them.
+void Planner::placeShared(func::FuncOp function, StorageMap &map) {
+  DictionaryAttr pipeline = pipelineOf(module);
+  if (!pipeline)
+    return;
+  function.walk([&](spmd::AllReduceOp op) {
+    if (llvm::is_contained(op.getAxes().getNames(), pipeline.getAs<StringAttr>("axis")))
+      for (Value value : op.getOutputs())
+        place(map.of(value));
+  });
+}
+
+/// Values of a pool lie behind each other in each of its slots; the pools of one kind share slots.
+void Planner::placeSlots(StorageMap &map) {
+  auto counts = module->getAttrOfType<DenseI64ArrayAttr>(kSlots);
+  if (!counts)
+    return;
+  std::map<int64_t, int64_t> used; ///< bytes, by pool
+  for (unsigned id : map.roots())
+    if (Storage &storage = map[id]; storage.level == rt::MemoryLevel::Slots) {
+      int64_t &bytes = used[storage.pool];
+      storage.offset = bytes;
+      bytes += storage.bytes;
+    }
+  for (auto [pool, bytes] : used) {
+    int64_t &largest = slotBytes[pool / kMaxChunks];
+    largest = std::max(largest, bytes);
+  }
+  std::array<int64_t, 6> begins{};
+  for (unsigned kind = 0; kind < begins.size(); ++kind) {
+    begins[kind] = slots;
+    slots += counts.asArrayRef()[kind] * slotBytes[kind];
+  }
+  for (unsigned id : map.roots())
+    if (Storage &storage = map[id]; storage.level == rt::MemoryLevel::Slots)
+      *storage.offset += begins[storage.pool / kMaxChunks];
+}
+
 void Planner::placeArguments(func::FuncOp function, StorageMap &map, bool isStep) {
   for (BlockArgument argument : function.getArguments()) {
     auto text = [&](StringRef name) {
@@ -196,6 +244,10 @@ LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
   bool loops = !function.getBody().getOps<ptl::AccumulateOp>().empty();
   if (failed(map.build(function, isStep || loops)))
     return failure();
+  if (isStep) {
+    placeShared(function, map);
+    placeSlots(map);
+  }
   placeBuckets(function, map);
   placeArguments(function, map, isStep);
   BlockIds blocks;
@@ -203,7 +255,7 @@ LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
     Storage &storage = map[id];
     if (storage.level == rt::MemoryLevel::Persistent)
       place(storage);
-    else
+    else if (storage.level == rt::MemoryLevel::Micro)
       blocks[storage.block].push_back(id);
   }
   addMicro(placeBlock(&function.getBody().front(), blocks, map));
@@ -218,7 +270,8 @@ Attribute Planner::buffer(Value value, StorageMap &map) {
   const Storage &storage = map.of(value);
   bool inPieces = isa_and_nonnull<rt::ChunksOp>(value.getParentBlock()->getParentOp());
   return rt::BufferAttr::get(module.getContext(), storage.level, *storage.offset, layout.rows,
-                             layout.cols, layout.stride, inPieces ? storage.step : 0);
+                             layout.cols, layout.stride, inPieces ? storage.step : 0, storage.pool,
+                             storage.pool < 0 ? 0 : slotBytes[storage.pool / kMaxChunks]);
 }
 
 void Planner::annotate(func::FuncOp function, StorageMap &map) {
@@ -250,16 +303,18 @@ LogicalResult Planner::run() {
       return failure();
   persistent = llvm::alignTo(persistent, kBucketAlign);
   micro = llvm::alignTo(micro, kBucketAlign);
+  slots = llvm::alignTo(slots, kBucketAlign);
   Builder builder(module.getContext());
   auto entry = [&](StringRef name, int64_t value) {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
   };
-  module->setAttr("rt.memory",
-                  builder.getDictionaryAttr(
-                      {entry("persistent", persistent), entry("micro", micro),
-                       entry("least", least), entry("scratch", 0), entry("weights", totals.weights),
-                       entry("gradients", totals.gradients), entry("states", totals.states),
-                       entry("data", totals.data), entry("total", persistent + micro)}));
+  module->setAttr(
+      "rt.memory",
+      builder.getDictionaryAttr(
+          {entry("persistent", persistent), entry("micro", micro), entry("least", least),
+           entry("slots", slots), entry("scratch", 0), entry("weights", totals.weights),
+           entry("gradients", totals.gradients), entry("states", totals.states),
+           entry("data", totals.data), entry("total", persistent + slots + micro)}));
   return success();
 }
 

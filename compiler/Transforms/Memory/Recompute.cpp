@@ -13,6 +13,7 @@
 // that computes them, a product or an attention is the same call, and folds, of which
 // only this can't be said, are never copied. Linear in operations, but for the cuts.
 //===----------------------------------------------------------------------===//
+#include "compiler/Support/Stages.h"
 #include "compiler/Transforms/Memory/Forward.h"
 #include "compiler/Transforms/Memory/MinCut.h"
 #include "compiler/Transforms/Memory/Passes.h"
@@ -199,6 +200,15 @@ Operation *Recomputation::firstReader(const Choice &choice) const {
   return first;
 }
 
+/// What is computed again belongs to the backward of its stage: of S stages, part p becomes 2S - p.
+static void placeInBackward(Operation *copy, Operation *reader) {
+  auto part = copy->getAttrOfType<IntegerAttr>(kPart);
+  if (!part)
+    return;
+  auto stages = reader->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(kStages);
+  copy->setAttr(kPart, IntegerAttr::get(part.getType(), 2 * stages.getInt() - part.getInt()));
+}
+
 /// Copies the operations of a choice in front of the backward's first reader and makes the backward
 /// read them.
 Attribute Recomputation::copy(StringRef segment, const Choice &choice) {
@@ -214,6 +224,8 @@ Attribute Recomputation::copy(StringRef segment, const Choice &choice) {
       continue;
     auto barrier =
         rt::OptimizationBarrierOp::create(builder, value.getLoc(), value.getType(), segment, value);
+    if (Attribute part = place->getAttr(kPart))
+      barrier->setAttr(kPart, part);
     copies.insert(barrier);
     map.map(value, barrier.getResult());
   }
@@ -222,6 +234,7 @@ Attribute Recomputation::copy(StringRef segment, const Choice &choice) {
   for (Operation *op : order) {
     Operation *clone = builder.clone(*op, map);
     clone->removeAttr("ptl.name");
+    placeInBackward(clone, place);
     if (auto reason = clone->getAttrOfType<StringAttr>("reason"))
       clone->setAttr(
           "reason", builder.getStringAttr(reason.getValue() + ", computed again for the backward"));

@@ -56,6 +56,7 @@ void StorageMap::join(unsigned id, unsigned into) {
   }
   target.bytes = std::max(target.bytes, source.bytes);
   target.pinned |= source.pinned;
+  target.shared |= source.shared;
   parents[id] = into;
 }
 
@@ -76,12 +77,29 @@ LogicalResult StorageMap::build(func::FuncOp function, bool persistentBody) {
   return buildBlock(block, persistentBody ? rt::MemoryLevel::Persistent : rt::MemoryLevel::Micro);
 }
 
+/// Values of a pipeline's phases that live in slots.
+void StorageMap::placeInSlots(Operation *op) {
+  auto place = [&](Value value, int64_t pool) {
+    of(value).level = rt::MemoryLevel::Slots;
+    of(value).pool = pool;
+    of(value).pinned = true;
+  };
+  if (auto receive = dyn_cast<rt::ReceiveOp>(op))
+    for (Value value : receive.getValues())
+      place(value, receive.getPool());
+  if (auto phase = op->getAttrOfType<rt::PhaseAttr>("rt.phase"))
+    for (OpResult result : op->getResults())
+      if (int64_t pool = phase.getPool(result.getResultNumber()); pool >= 0)
+        place(result, pool);
+}
+
 LogicalResult StorageMap::buildBlock(Block &block, rt::MemoryLevel level) {
   unsigned position = 1;
   for (Operation &op : block) {
     positions[&op] = position++;
     for (Value result : op.getResults())
       create(result, level, positions[&op]);
+    placeInSlots(&op);
     if (auto accumulate = dyn_cast<ptl::AccumulateOp>(op))
       if (failed(buildBlock(*accumulate.getPiece().getParentBlock(), rt::MemoryLevel::Micro)))
         return failure();
@@ -106,6 +124,12 @@ LogicalResult StorageMap::buildBlock(Block &block, rt::MemoryLevel level) {
 }
 
 LogicalResult StorageMap::aliasOperation(Operation *op) {
+  if (isa<spmd::SpmdDialect>(op->getDialect()) && !op->getParentOfType<rt::KernelOp>()) {
+    for (Value operand : op->getOperands())
+      of(operand).shared = true;
+    for (Value result : op->getResults())
+      of(result).shared = true;
+  }
   if (isa<ptl::ReshapeOp, ptl::StopGradientOp>(op)) {
     join(ids.lookup(op->getResult(0)), ids.lookup(op->getOperand(0)));
   } else if (auto piece = dyn_cast<ptl::MicrobatchOp>(op)) {
@@ -203,7 +227,8 @@ void StorageMap::reuseOperands(rt::KernelOp kernel, unsigned position) {
                                 [&](Value other) { return idOf(other) == idOf(input); });
       unsigned readers = llvm::count_if(kernel.getInputs(),
                                         [&](Value other) { return idOf(other) == idOf(input); });
-      if (!dies || taken || readers != 1 || operand.bytes != own.bytes ||
+      if (!dies || taken || readers != 1 || (own.pool >= 0 && operand.shared) ||
+          operand.bytes != own.bytes ||
           !(layouts.of(input.getType()) == layouts.of(result.getType())) ||
           !plan->mayOverwrite(index, number))
         continue;

@@ -19,11 +19,13 @@ namespace ptlc::memory {
 struct Storage {
   int64_t bytes = 0;
   rt::MemoryLevel level = rt::MemoryLevel::Micro;
+  bool shared = false;          ///< a collective works here, at one place for all micro-batches
   bool argument = false;        ///< of the function: nothing else may be written to it
   bool pinned = false;          ///< a result of the block: its memory outlives it
   unsigned first = 0, last = 0; ///< operations of the block
   std::optional<int64_t> offset;
-  int64_t step = 0; ///< bytes from one piece of rt.chunks to the next
+  int64_t step = 0;  ///< bytes from one piece of rt.chunks to the next
+  int64_t pool = -1; ///< level slots: of which slots
   mlir::Block *block = nullptr;
 };
 
@@ -53,6 +55,7 @@ private:
   mlir::LogicalResult buildBlock(mlir::Block &block, rt::MemoryLevel level);
   unsigned add(int64_t bytes, rt::MemoryLevel level, mlir::Block *block, unsigned position);
   void create(mlir::Value value, rt::MemoryLevel level, unsigned position);
+  void placeInSlots(mlir::Operation *op);
   void join(unsigned id, unsigned into);
   unsigned find(unsigned id) const;
   mlir::LogicalResult aliasOperation(mlir::Operation *op);

@@ -32,6 +32,34 @@ static void pause() {
 #endif
 }
 
+void announce(std::atomic<uint32_t> &word, uint32_t value) {
+  word.store(value, std::memory_order_seq_cst);
+  futexWakeAll(word);
+}
+
+WaitResult await(std::atomic<uint32_t> &word, uint32_t wanted, const WaitPolicy &policy,
+                 const std::atomic<bool> &aborted) {
+  for (int64_t turn = 0; turn < policy.spin + policy.yield; ++turn) {
+    if (word.load(std::memory_order_acquire) == wanted)
+      return WaitResult::Done;
+    if (turn < policy.spin)
+      pause();
+    else
+      ::sched_yield();
+  }
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(policy.timeoutMs);
+  while (true) {
+    uint32_t found = word.load(std::memory_order_acquire);
+    if (found == wanted)
+      return WaitResult::Done;
+    if (aborted.load(std::memory_order_relaxed))
+      return WaitResult::Aborted;
+    if (std::chrono::steady_clock::now() >= deadline)
+      return WaitResult::TimedOut;
+    futexWait(word, found);
+  }
+}
+
 WaitResult Barrier::wait() {
   uint32_t before = generation.load(std::memory_order_acquire);
   if (aborted.load(std::memory_order_relaxed))

@@ -22,6 +22,11 @@ struct WaitPolicy {
 
 enum class WaitResult : uint8_t { Done, Aborted, TimedOut };
 
+/// Waits until `word` is `wanted`, which announce() writes.
+WaitResult await(std::atomic<uint32_t> &word, uint32_t wanted, const WaitPolicy &policy,
+                 const std::atomic<bool> &aborted);
+void announce(std::atomic<uint32_t> &word, uint32_t value);
+
 class Barrier {
 public:
   /// `aborted` is shared by all barriers of a job and outlives them.

@@ -20,6 +20,8 @@ public:
   int rank() const override { return self; }
   int ranks() const override { return static_cast<int>(world.arenas.size()); }
   Status run(int index) override;
+  Status post(int port, int64_t slot) override;
+  Status finish(int port, int64_t number) override;
   Status barrier() override {
     WaitResult result = world.everyone.wait();
     return result == WaitResult::Done ? Status::ok() : explain(result, "a barrier");
@@ -40,6 +42,14 @@ private:
     size_t place = 0, sortedPlace = 0;
     Barrier *barrier = nullptr;
   };
+  /// A port's channel, and the numbers there of the step's messages.
+  struct Way {
+    Channel *channel = nullptr;
+    std::vector<int64_t> numbers;
+    int64_t next = 0;
+  };
+  std::span<const Collective> collectives() const { return world.comms[self].collectives; }
+  std::span<const Port> ports() const { return world.comms[self].ports; }
   Status wait(int index);
   Status checkOthers(int index) const;
   Status explain(WaitResult result, const std::string &where) const;
@@ -47,17 +57,23 @@ private:
   LocalWorld &world;
   int self;
   std::vector<Seat> seats;
+  std::vector<Way> ways; ///< by port
   std::vector<Traffic> counters;
   uint64_t agreements = 0;
 };
 
-LocalWorld::LocalWorld(const Mesh &mesh, std::span<const Collective> collectives,
-                       const WaitPolicy &policy)
-    : mesh(mesh), collectives(collectives), policy(policy), everyone(mesh.ranks(), policy, aborted),
+LocalWorld::LocalWorld(const Mesh &mesh, std::vector<RankComm> ranks, const WaitPolicy &policy)
+    : mesh(mesh), comms(std::move(ranks)), policy(policy), everyone(mesh.ranks(), policy, aborted),
       arenas(mesh.ranks()), current(std::make_unique<std::atomic<int>[]>(mesh.ranks())) {
   for (int rank = 0; rank < mesh.ranks(); ++rank) {
     current[rank] = -1;
-    for (const Collective &collective : collectives) {
+    std::map<int, int64_t> messages; ///< of a step, by receiver
+    for (const Port &port : comms[rank].ports)
+      if (port.sends)
+        messages[port.peer] += port.times;
+    for (auto [peer, count] : messages)
+      channels[{rank, peer}] = std::make_unique<Channel>(count, policy, aborted);
+    for (const Collective &collective : comms[rank].collectives) {
       std::vector<int> members = mesh.group(rank, collective.axes);
       std::sort(members.begin(), members.end());
       std::unique_ptr<Barrier> &barrier = barriers[members];
@@ -75,8 +91,14 @@ Expected<std::unique_ptr<Communicator>> LocalWorld::connect(int rank, uint8_t *a
 }
 
 LocalCommunicator::LocalCommunicator(LocalWorld &world, int rank)
-    : world(world), self(rank), counters(world.collectives.size()) {
-  for (const Collective &collective : world.collectives) {
+    : world(world), self(rank), counters(world.comms[rank].collectives.size()) {
+  for (const Port &port : ports()) {
+    auto found =
+        world.channels.find(port.sends ? std::pair(rank, port.peer) : std::pair(port.peer, rank));
+    ways.push_back({found == world.channels.end() ? nullptr : found->second.get(),
+                    std::vector<int64_t>(port.times), 0});
+  }
+  for (const Collective &collective : collectives()) {
     Seat seat;
     seat.members = world.mesh.group(rank, collective.axes);
     seat.sorted = seat.members;
@@ -100,9 +122,10 @@ Status LocalCommunicator::explain(WaitResult result, const std::string &where) c
   for (size_t rank = 0; rank < world.arenas.size(); ++rank) {
     int index = world.current[rank].load(std::memory_order_relaxed);
     if (static_cast<int>(rank) != self)
-      others += fmt::format("; rank {} is {}", rank,
-                            index < 0 ? "in no collective"
-                                      : "in " + world.collectives[index].describe(world.mesh));
+      others += fmt::format(
+          "; rank {} is {}", rank,
+          index < 0 ? "in no collective"
+                    : "in " + world.comms[rank].collectives[index].describe(world.mesh));
   }
   return failure("waited {} s in {}{}", world.policy.timeoutMs / 1000, where, others);
 }
@@ -111,8 +134,9 @@ Status LocalCommunicator::checkOthers(int index) const {
   for (int rank : seats[index].sorted) {
     int other = world.current[rank].load(std::memory_order_relaxed);
     if (other != index)
-      return failure("runs {}, rank {} runs {}", world.collectives[index].describe(world.mesh),
-                     rank, other < 0 ? "none" : world.collectives[other].describe(world.mesh));
+      return failure("runs {}, rank {} runs {}", collectives()[index].describe(world.mesh), rank,
+                     other < 0 ? "none"
+                               : world.comms[rank].collectives[other].describe(world.mesh));
   }
   return Status::ok();
 }
@@ -121,11 +145,11 @@ Status LocalCommunicator::wait(int index) {
   WaitResult result = seats[index].barrier->wait();
   if (result == WaitResult::Done)
     return Status::ok();
-  return explain(result, world.collectives[index].describe(world.mesh));
+  return explain(result, collectives()[index].describe(world.mesh));
 }
 
 Status LocalCommunicator::run(int index) {
-  const Collective &collective = world.collectives[index];
+  const Collective &collective = collectives()[index];
   const Seat &seat = seats[index];
   ++counters[index].calls;
   bool inPlace =
@@ -158,9 +182,35 @@ Status LocalCommunicator::run(int index) {
   case CollectiveKind::Broadcast:
     transfer.broadcast();
     break;
+  case CollectiveKind::Message:
+    return failure("a message is no collective");
   }
   PTLRT_TRY(wait(index));
   world.current[self].store(-1, std::memory_order_relaxed);
+  return Status::ok();
+}
+
+Status LocalCommunicator::post(int port, int64_t slot) {
+  Way &way = ways[port];
+  if (!way.channel)
+    return failure("rank {} sends nothing to rank {}", ports()[port].peer, self);
+  Expected<int64_t> number = way.channel->post({&ports()[port], world.arenas[self], slot});
+  if (number.isError())
+    return number.status();
+  way.numbers[way.next++ % ports()[port].times] = *number;
+  return Status::ok();
+}
+
+Status LocalCommunicator::finish(int port, int64_t number) {
+  const Port &own = ports()[port];
+  WaitResult result = ways[port].channel->wait(ways[port].numbers[number]);
+  if (result != WaitResult::Done)
+    return explain(result,
+                   fmt::format("a message {} rank {}", own.sends ? "to" : "from", own.peer));
+  if (own.ledger >= 0) {
+    ++counters[own.ledger].calls;
+    counters[own.ledger].read += own.bytes();
+  }
   return Status::ok();
 }
 

@@ -10,7 +10,7 @@
 #define PTLRT_COMM_LOCAL_LOCALWORLD_H
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/comm/local/Barrier.h"
+#include "runtime/comm/local/Channel.h"
 #include <map>
 #include <memory>
 
@@ -21,8 +21,11 @@ class LocalCommunicator;
 /// What the ranks of one process share.
 class LocalWorld : public World {
 public:
-  /// `mesh` and `collectives` must outlive the world.
-  LocalWorld(const Mesh &mesh, std::span<const Collective> collectives, const WaitPolicy &policy);
+  /// `mesh` and what `ranks` lists must outlive the world.
+  LocalWorld(const Mesh &mesh, std::vector<RankComm> ranks, const WaitPolicy &policy);
+  /// All ranks have these collectives, and send no messages.
+  LocalWorld(const Mesh &mesh, std::span<const Collective> collectives, const WaitPolicy &policy)
+      : LocalWorld(mesh, std::vector<RankComm>(mesh.ranks(), {collectives, {}}), policy) {}
   ~LocalWorld() override;
 
   Expected<std::unique_ptr<Communicator>> connect(int rank, uint8_t *arena) override;
@@ -33,7 +36,7 @@ private:
   friend class LocalCommunicator;
 
   const Mesh &mesh;
-  std::span<const Collective> collectives;
+  std::vector<RankComm> comms; ///< of each rank
   WaitPolicy policy;
   std::atomic<bool> aborted{false};
   Barrier everyone;
@@ -43,6 +46,7 @@ private:
   /// The collective that each rank is in, or -1: for messages, and to find ranks that disagree.
   std::unique_ptr<std::atomic<int>[]> current;
   std::atomic<int64_t> agreed[2] = {};
+  std::map<std::pair<int, int>, std::unique_ptr<Channel>> channels; ///< from, to
 };
 
 } // namespace ptlrt

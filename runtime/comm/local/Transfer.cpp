@@ -83,20 +83,6 @@ void Transfer::allReduce() {
   }
 }
 
-/// Walks `count` elements from element `a` of one layout and `b` of another in parts that are
-/// contiguous in both: `visit(offset a, offset b, elements)`.
-template <typename Visitor>
-static void forEachPair(const Layout &first, int64_t a, const Layout &second, int64_t b,
-                        int64_t size, int64_t count, Visitor &&visit) {
-  forEachPart(first, size, a, count, [&](int64_t offset, int64_t part) {
-    forEachPart(second, size, b, part, [&](int64_t other, int64_t elements) {
-      visit(offset, other, elements);
-      offset += elements * size;
-    });
-    b += part;
-  });
-}
-
 /// Copies elements from `from` of a member's `in` to `to` of this rank's `out`.
 void Transfer::copyFrom(const CommSegment &segment, size_t member, int64_t from, int64_t to,
                         int64_t count) {

@@ -89,6 +89,8 @@ Exchange::Exchange(const Collective &collective, int tag, int group, std::vector
   case CollectiveKind::Permute:
     cutPermute();
     break;
+  case CollectiveKind::Message:
+    break; // a mailbox's
   }
 }
 

@@ -7,6 +7,8 @@
 #include "runtime/comm/mpi/MpiWorld.h"
 
 #include "runtime/comm/mpi/Exchange.h"
+#include "runtime/comm/mpi/Mailbox.h"
+#include <algorithm>
 #include <map>
 
 namespace ptlrt {
@@ -15,16 +17,22 @@ namespace {
 
 class MpiCommunicator : public Communicator {
 public:
-  MpiCommunicator(Processes &processes, const Mesh &mesh, std::span<const Collective> collectives,
+  MpiCommunicator(Processes &processes, const Mesh &mesh, std::span<const RankComm> comms,
                   uint8_t *arena)
-      : processes(processes), mesh(mesh), collectives(collectives), arena(arena),
-        counters(collectives.size()), single(processes, 1) {}
+      : processes(processes), mesh(mesh), comms(comms),
+        collectives(comms[processes.rank()].collectives), arena(arena),
+        counters(collectives.size()), single(processes, 1) {
+    for (const Port &port : comms[processes.rank()].ports)
+      mailboxes.push_back(std::make_unique<Mailbox>(processes, port, arena));
+  }
   /// Makes the communicators, together with all processes.
   Status connect();
 
   int rank() const override { return processes.rank(); }
   int ranks() const override { return processes.ranks(); }
   Status run(int index) override;
+  Status post(int port, int64_t slot) override { return mailboxes[port]->post(slot); }
+  Status finish(int port, int64_t number) override;
   Status barrier() override;
   Expected<int64_t> agree(int64_t value) override;
   Status fetch(int from, int64_t offset, int64_t bytes, void *to) override {
@@ -41,42 +49,51 @@ private:
     std::string name;
     Exchange exchange;
   };
-  Expected<int> groupOf(const Collective &collective, const std::vector<int> &members);
+  Status makeGroups();
 
   Processes &processes;
   const Mesh &mesh;
+  std::span<const RankComm> comms;
   std::span<const Collective> collectives;
   uint8_t *arena;
   std::vector<Traffic> counters;
   std::vector<Seat> seats;
-  std::map<std::vector<int>, int> groups; ///< of MPI, by axes, ascending
+  std::map<std::vector<int>, int> groups;          ///< of MPI, by axes, ascending
+  std::vector<std::unique_ptr<Mailbox>> mailboxes; ///< by port
   RequestList single;
   std::optional<ExchangeBuffers> buffers;
 };
 
 } // namespace
 
-Expected<int> MpiCommunicator::groupOf(const Collective &collective,
-                                       const std::vector<int> &members) {
-  std::vector<int> axes = collective.axes;
-  std::sort(axes.begin(), axes.end());
-  auto [entry, isNew] = groups.try_emplace(axes, 0);
-  if (isNew)
-    PTLRT_TRY(
-        processes.check(processes.mpi().split(members.front(), processes.rank(), &entry->second)));
-  return entry->second;
+/// One for each set of axes that any rank uses: all processes make all of them, in one order.
+Status MpiCommunicator::makeGroups() {
+  for (const RankComm &comm : comms)
+    for (const Collective &collective : comm.collectives) {
+      std::vector<int> axes = collective.axes;
+      std::sort(axes.begin(), axes.end());
+      groups.try_emplace(axes, 0);
+    }
+  for (auto &[axes, group] : groups) {
+    std::vector<int> members = mesh.group(rank(), axes);
+    int first = *std::min_element(members.begin(), members.end());
+    PTLRT_TRY(processes.check(processes.mpi().split(first, processes.rank(), &group)));
+  }
+  return Status::ok();
 }
 
 Status MpiCommunicator::connect() {
+  PTLRT_TRY(makeGroups());
   size_t largest = 1;
   for (size_t index = 0; index < collectives.size(); ++index) {
     const Collective &collective = collectives[index];
     std::vector<int> order = mesh.group(rank(), collective.axes), sorted = order;
     std::sort(sorted.begin(), sorted.end());
     largest = std::max(largest, sorted.size());
-    Expected<int> group = groupOf(collective, sorted);
-    if (group.isError())
-      return group.status();
+    if (collective.kind == CollectiveKind::Message)
+      continue; // behind all collectives
+    std::vector<int> axes = collective.axes;
+    std::sort(axes.begin(), axes.end());
     if (collective.kind == CollectiveKind::AllReduce)
       order = sorted; // sums ascend, whatever the order of the axes
     std::vector<int64_t> sizes;
@@ -85,9 +102,9 @@ Status MpiCommunicator::connect() {
     int64_t self = std::find(order.begin(), order.end(), rank()) - order.begin();
     for (int &member : order)
       member = static_cast<int>(std::find(sorted.begin(), sorted.end(), member) - sorted.begin());
-    seats.push_back(
-        {std::move(sorted), collective.describe(mesh),
-         Exchange(collective, static_cast<int>(index), *group, std::move(order), sizes, self)});
+    seats.push_back({std::move(sorted), collective.describe(mesh),
+                     Exchange(collective, static_cast<int>(index), groups.at(axes),
+                              std::move(order), sizes, self)});
   }
   buffers.emplace(processes, static_cast<int64_t>(largest));
   return Status::ok();
@@ -108,6 +125,16 @@ Status MpiCommunicator::run(int index) {
   return failure("{}; unfinished with{}", status.message(), others);
 }
 
+Status MpiCommunicator::finish(int port, int64_t number) {
+  PTLRT_TRY(mailboxes[port]->finish(number));
+  const Port &own = comms[rank()].ports[port];
+  if (own.ledger >= 0) {
+    ++counters[own.ledger].calls;
+    counters[own.ledger].read += own.bytes();
+  }
+  return Status::ok();
+}
+
 Status MpiCommunicator::barrier() {
   PTLRT_TRY(processes.check(processes.mpi().barrier(single.raw(), kAll)));
   return processes.finish(single.raw(), "a barrier");
@@ -121,7 +148,7 @@ Expected<int64_t> MpiCommunicator::agree(int64_t value) {
 }
 
 Expected<std::unique_ptr<Communicator>> MpiWorld::connect(int, uint8_t *arena) {
-  auto made = std::make_unique<MpiCommunicator>(processes, mesh, collectives, arena);
+  auto made = std::make_unique<MpiCommunicator>(processes, mesh, comms, arena);
   processes.publish(arena);
   PTLRT_TRY(made->connect());
   return std::unique_ptr<Communicator>(std::move(made));

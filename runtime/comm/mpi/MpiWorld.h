@@ -19,15 +19,15 @@ namespace ptlrt {
 class MpiWorld : public World {
 public:
   /// One rank of `mesh` per process. Everything named must outlive the world.
-  MpiWorld(Processes &processes, const Mesh &mesh, std::span<const Collective> collectives)
-      : processes(processes), mesh(mesh), collectives(collectives) {}
+  MpiWorld(Processes &processes, const Mesh &mesh, std::vector<RankComm> comms)
+      : processes(processes), mesh(mesh), comms(std::move(comms)) {}
   /// Only for this process's own rank; all processes call it.
   Expected<std::unique_ptr<Communicator>> connect(int rank, uint8_t *arena) override;
 
 private:
   Processes &processes;
   const Mesh &mesh;
-  std::span<const Collective> collectives;
+  std::vector<RankComm> comms; ///< of each rank
 };
 
 } // namespace ptlrt

@@ -21,9 +21,11 @@ extern "C" {
 #endif
 
 #define PTLRT_MAGIC 0x314b54504c54504dULL
-#define PTLRT_ABI_VERSION 1
+#define PTLRT_ABI_VERSION 2
 #define PTLRT_MAX_AXES 8
 #define PTLRT_MAX_OUTER 5
+#define PTLRT_MAX_CHUNKS 8 /**< stages of one rank of a pipeline */
+#define PTLRT_POOLS (6 * PTLRT_MAX_CHUNKS)
 
 /** What one rank's code may read. Filled by the runtime before each call. */
 typedef struct ptlrt_rank {
@@ -34,6 +36,9 @@ typedef struct ptlrt_rank {
   uint64_t seed;                  /**< of the program's random numbers */
   int64_t valid;                  /**< valid samples of the global batch of this step */
   void *runtime;                  /**< the runtime's own state */
+  /** Slots of the phase that runs: of each kind (ptlrt_schedule_kind), for each stage of the rank.
+   */
+  int64_t slots[PTLRT_POOLS];
 } ptlrt_rank;
 
 /** A stage function. `arena` is the rank's memory, `micro` the micro-batch. */
@@ -52,10 +57,18 @@ enum ptlrt_op {
   PTLRT_OP_NORM = 3,   /**< global norm, clip factor */
   PTLRT_OP_OPT = 4,    /**< optimizer update */
   PTLRT_OP_EVAL = 5,   /**< forward on evaluation data */
-  PTLRT_OP_SAMPLE = 6  /**< logits of one sequence */
+  PTLRT_OP_SAMPLE = 6, /**< logits of one sequence */
+  /* Of a rank of a pipeline; ptlrt/schedule.h says what they do. */
+  PTLRT_OP_F = 7,
+  PTLRT_OP_B = 8,
+  PTLRT_OP_W = 9,
+  PTLRT_OP_BW = 10,
+  PTLRT_OP_LOSS = 11,
+  PTLRT_OP_TIE = 12
 };
 
-/** One instruction: call `functions[function]` for micro-batch `micro`. */
+/** One instruction: call `functions[function]` for micro-batch `micro`. In a rank of a pipeline
+ * phases have one each, which tells their function; the schedule says when they run. */
 typedef struct ptlrt_instruction {
   uint16_t op;
   uint16_t stage;
@@ -75,6 +88,11 @@ typedef struct ptlrt_program_t {
   uint64_t table_size; /**< instructions of one training step */
   const ptlrt_stage_fn *functions;
   uint64_t function_count;
+  /** Of a pipeline: the program of each rank along its axis, and the table of ptlrt/schedule.h. */
+  const struct ptlrt_program_t *parts;
+  uint64_t part_count; /**< 0: all ranks run this program */
+  const void *schedule;
+  uint64_t schedule_size;
 } ptlrt_program_t;
 
 extern const ptlrt_program_t ptlrt_program;
@@ -135,6 +153,10 @@ void ptlrt_attention_backward(ptlrt_rank *rank, const ptlrt_attention *desc, con
 
 /** Runs collective `index` of the metadata's list on the arenas of its group. */
 void ptlrt_collective(ptlrt_rank *rank, void *arena, int32_t index);
+
+/** Gives sums of tied weights to another stage and takes its own: exchange `index` of the metadata.
+ */
+void ptlrt_exchange(ptlrt_rank *rank, void *arena, int32_t index);
 
 /** A segment of a flat reduction, in elements from the arena's start in bytes. */
 typedef struct ptlrt_segment {

@@ -139,10 +139,11 @@ def d15(work):
     said = program.call(folder, "./m", "--ranks", "6", status=1)
     if "compiled for 8 ranks (dp = 2, tp = 2, pp = 2), not 6" not in said:
         raise Failure(f"expected a message with both numbers, found\n{said}")
-    # Lists of layers per stage come with stages: until then a pipeline is refused, not left out.
+    # Eight layers on two, three and eight stages, by cost and as told.
     stack = ("dim n = 4\nmodule B {\n  weight v: [n] = ones\n  fn forward(x: [batch, n]) = x * v\n}\n"
              "model M {\n  blocks = repeat(8) B()\n  fn loss(x: [batch, n]) = sum(blocks(x))\n}\n")
-    Program(work, stack, {"x": f32([1, 2, 3, 4])}, 1).refuse("pp = 2", ["pipeline blocks, over: pp"], "'pipeline' is not supported yet")
+    plans = [(f"pp = {size}", [f"pipeline blocks, over: pp{more}"]) for size, more in ((2, ""), (3, ", schedule: gpipe"), (8, ""), (2, ", cut: blocks[7]"))]
+    Program(work, stack, {"x": f32([1, 2, 3, 4])}, 1, rate=0.01).agree(plans, {"loss": 10.0})
 
 
 HEAD = """dim vocab = {0}, width = 4

@@ -98,13 +98,6 @@ class Program:
             raise Failure(f"{folder.name}: {command[0]}: status {result.returncode}, expected {status}\n{output[-3000:]}")
         return output
 
-    def refuse(self, mesh, rules, *texts):
-        """The compiler must refuse the plan with status 1 and an error that holds all of `texts`."""
-        folder = self.write(mesh, rules)
-        output = self.call(folder, "ptlc", "m.ptl", "--plan", "p", "-o", "m", status=1)
-        if any(text not in output for text in texts) or "m.ptl:" not in output or "Stack dump" in output:
-            raise Failure(f"{folder.name}: expected an error with {texts}, found\n{output}")
-
     def agree(self, plans, expected=None, hints=None):
         """Runs on one device and for each (mesh, rules); `expected` is what pen and paper say, by name; `hints` are known mistakes:
         name -> {value: "what gives it"}. Returns the outcomes, that of one device first."""

@@ -1,0 +1,396 @@
+//===- RankProgram.cpp - The program of one rank of the pipeline ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Phases first, in order, then what follows the loop: each operation is cloned when
+// something on this rank needs it, so what belongs to other ranks never appears.
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Stage/RankProgram.h"
+
+#include "compiler/Support/Location.h"
+#include "compiler/Support/Stages.h"
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::stage;
+using rt::PhaseKind;
+using rt::SlotKind;
+
+static StringRef argumentText(func::FuncOp function, unsigned index, StringRef name) {
+  auto attribute = function.getArgAttrOfType<StringAttr>(index, name);
+  return attribute ? attribute.getValue() : StringRef();
+}
+
+Step::Step(func::FuncOp step, ptl::AccumulateOp main, StringAttr axis, const Routes &routes) {
+  function = step;
+  loop = main;
+  this->axis = axis;
+  for (const StagePhase &phase : routes.phases())
+    for (unsigned sum : phase.sums)
+      rankOfSum[loop.getResult(sum)] = routes.place()[phase.stage];
+  findHolders(routes);
+}
+
+void Step::findHolders(const Routes &routes) {
+  std::function<void(Value, int)> add = [&](Value value, int rank) {
+    if (Operation *maker = value.getDefiningOp(); maker && routes.isFree(maker))
+      for (Value operand : maker->getOperands())
+        add(operand, rank);
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument || argument.getOwner() != &function.getBody().front() ||
+        argumentText(function, argument.getArgNumber(), "ptl.role") != "weight")
+      return;
+    auto &ranks = holders[argumentText(function, argument.getArgNumber(), "ptl.path")];
+    if (!llvm::is_contained(ranks, rank))
+      ranks.insert(llvm::lower_bound(ranks, rank), rank);
+  };
+  for (const StagePhase &phase : routes.phases())
+    for (Operation *op : phase.operations)
+      for (Value operand : op->getOperands())
+        add(operand, routes.place()[phase.stage]);
+  function.walk([&](ptl::OptimizeOp op) {
+    for (auto [weight, gradient] : llvm::zip_equal(op.getWeights(), op.getGrads()))
+      for (Value sum : sumsOf(gradient))
+        add(weight, rankOfSum.lookup(sum));
+  });
+}
+
+bool Step::holds(int rank, StringRef path) const {
+  auto found = holders.find(path);
+  return found != holders.end() && llvm::is_contained(found->second, rank);
+}
+
+llvm::SetVector<Value> Step::sumsOf(Value value) const {
+  llvm::SetVector<Value> sums, seen;
+  SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    Operation *maker = next.getDefiningOp();
+    if (!maker || !seen.insert(next))
+      continue;
+    if (maker == loop)
+      sums.insert(next);
+    else if (maker->getNumRegions() == 0)
+      llvm::append_range(open, maker->getOperands());
+  }
+  return sums;
+}
+
+void RankProgram::declare() {
+  function =
+      cast<func::FuncOp>(builder.insert(step.function.getOperation()->cloneWithoutRegions()));
+  Block *body = function.addEntryBlock();
+  for (auto [old, now] : llvm::zip_equal(step.function.getArguments(), body->getArguments())) {
+    now.setLoc(old.getLoc());
+    known.map(old, now);
+  }
+  builder.setInsertionPointToStart(body);
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+/// What stands for `value` in the body of a phase; outer values are made before the phase.
+Value RankProgram::inPhase(Value value, const StagePhase &phase, ptl::AccumulateOp made,
+                           IRMapping &mapping) {
+  if (Value found = mapping.lookupOrNull(value))
+    return found;
+  Operation *maker = value.getDefiningOp();
+  if (value == step.loop.getPiece()) {
+    mapping.map(value, made.getPiece());
+  } else if (value.getParentBlock() != &step.loop.getBody().front()) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(made);
+    mapping.map(value, get(value));
+  } else if (routes.isFree(maker)) {
+    for (Value operand : maker->getOperands())
+      inPhase(operand, phase, made, mapping);
+    builder.clone(*maker, mapping)->removeAttr(kPart);
+  } else {
+    for (Pool pool : routes.readBy(phase))
+      if (Value kept = slots[pool].lookup(value)) {
+        mapping.map(value, kept);
+        break;
+      }
+  }
+  return mapping.lookupOrNull(value);
+}
+
+LogicalResult RankProgram::phase(const StagePhase &phase) {
+  SmallVector<Value> leaving;
+  SmallVector<int64_t> pools;
+  SmallVector<Attribute> marks;
+  auto gradients = step.loop->getAttrOfType<ArrayAttr>("ptl.grad");
+  ValueRange yielded = step.loop.getBody().front().getTerminator()->getOperands();
+  for (unsigned sum : phase.sums) {
+    leaving.push_back(yielded[sum]);
+    pools.push_back(-1);
+    marks.push_back(gradients ? gradients[sum] : builder.getStringAttr(""));
+  }
+  for (auto [value, pool] : phase.kept) {
+    leaving.push_back(value);
+    pools.push_back(routes.numberOf(routes.pool(pool)));
+    marks.push_back(builder.getStringAttr(""));
+  }
+  auto made = ptl::AccumulateOp::create(builder, step.loop.getLoc(), ValueRange(leaving).getTypes(),
+                                        static_cast<int64_t>(step.loop.getPieces()));
+  made->setAttr("rt.phase", rt::PhaseAttr::get(builder.getContext(), phase.kind, phase.stage,
+                                               builder.getDenseI64ArrayAttr(pools)));
+  made->setAttr("ptl.grad", builder.getArrayAttr(marks));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&made.getBody().front());
+  IRMapping mapping;
+  for (Operation *op : phase.operations) {
+    for (Value operand : op->getOperands())
+      if (!inPhase(operand, phase, made, mapping))
+        return op->emitError() << "uses a value that doesn't reach stage " << phase.stage;
+    builder.clone(*op, mapping)->removeAttr(kPart);
+  }
+  SmallVector<Value> results;
+  for (Value value : leaving)
+    results.push_back(inPhase(value, phase, made, mapping));
+  ptl::YieldOp::create(builder, step.loop.getLoc(), results);
+  for (auto [index, sum] : llvm::enumerate(phase.sums))
+    known.map(step.loop.getResult(sum), made.getResult(index));
+  for (auto [index, entry] : llvm::enumerate(phase.kept))
+    slots[routes.pool(entry.second)][entry.first] = made.getResult(phase.sums.size() + index);
+  return success();
+}
+
+/// What arrives before a phase.
+void RankProgram::receive(const StagePhase &phase) {
+  bool isForward = phase.kind == PhaseKind::Forward;
+  if (!isForward && phase.kind != PhaseKind::Backward && phase.kind != PhaseKind::WholeBackward)
+    return;
+  for (auto [number, route] : llvm::enumerate(routes.routes())) {
+    int here = isForward ? route.target : route.source,
+        there = isForward ? route.source : route.target;
+    if (here != phase.stage || routes.place()[there] == rank)
+      continue;
+    const auto &values = isForward ? route.values : route.gradients;
+    if (!isForward && values.empty())
+      continue;
+    Pool pool{isForward ? SlotKind::Input : SlotKind::Gradient, here};
+    auto received = rt::ReceiveOp::create(builder, step.loop.getLoc(),
+                                          ValueRange(values.getArrayRef()).getTypes(), number,
+                                          routes.numberOf(pool), !isForward);
+    for (auto [value, result] : llvm::zip_equal(values, received.getValues()))
+      slots[pool][value] = result;
+  }
+}
+
+/// What leaves behind a phase.
+void RankProgram::send(const StagePhase &phase) {
+  bool isForward = phase.kind == PhaseKind::Forward;
+  if (!isForward && phase.kind != PhaseKind::Backward && phase.kind != PhaseKind::WholeBackward)
+    return;
+  for (auto [number, route] : llvm::enumerate(routes.routes())) {
+    int here = isForward ? route.source : route.target,
+        there = isForward ? route.target : route.source;
+    if (here != phase.stage || routes.place()[there] == rank)
+      continue;
+    const auto &values = isForward ? route.values : route.gradients;
+    if (!isForward && values.empty())
+      continue;
+    Pool pool{isForward ? SlotKind::Output : SlotKind::InputGradient, here};
+    SmallVector<Value> sent;
+    for (Value value : values)
+      sent.push_back(slots[pool].lookup(value));
+    rt::SendOp::create(builder, step.loop.getLoc(), sent, number, !isForward);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Around the loop
+//===----------------------------------------------------------------------===//
+
+void RankProgram::cloneLoop(ptl::AccumulateOp op) {
+  op.getBody().walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (operand.getParentRegion() == op->getParentRegion())
+        get(operand);
+  });
+  builder.clone(*op, known);
+}
+
+/// The norm of the gradients that this rank answers for.
+void RankProgram::cloneNorm(ptl::GlobalNormOp op) {
+  SmallVector<Value> own;
+  for (Value operand : op.getOperands()) {
+    int first = INT_MAX;
+    for (Value sum : step.sumsOf(operand))
+      first = std::min(first, step.rankOfSum.lookup(sum));
+    if (first == rank)
+      own.push_back(get(operand));
+  }
+  known.map(op.getResult(),
+            ptl::GlobalNormOp::create(builder, op.getLoc(), op.getType(), own).getResult());
+}
+
+/// The update of the weights that this rank holds.
+void RankProgram::cloneUpdate(ptl::OptimizeOp op) {
+  SmallVector<Value> weights, gradients, states, hypers;
+  SmallVector<StringRef> names;
+  SmallVector<unsigned> members;
+  for (auto [index, name] : llvm::enumerate(op.getNames().getAsRange<StringAttr>()))
+    if (step.holds(rank, name.getValue())) {
+      members.push_back(index);
+      names.push_back(name.getValue());
+    }
+  if (members.empty())
+    return;
+  unsigned count = op.getWeights().size();
+  for (unsigned member : members) {
+    weights.push_back(get(op.getWeights()[member]));
+    gradients.push_back(get(op.getGrads()[member]));
+  }
+  for (unsigned first = 0; first < op.getStates().size(); first += count)
+    for (unsigned member : members)
+      states.push_back(get(op.getStates()[first + member]));
+  for (Value hyper : op.getHypers())
+    hypers.push_back(get(hyper));
+  auto update = ptl::OptimizeOp::create(builder, op.getLoc(), op.getKind(), weights, gradients,
+                                        states, hypers, get(op.getStep()), names, op.getNesterov());
+  for (auto [index, member] : llvm::enumerate(members)) {
+    known.map(op.getNewWeights()[member], update.getNewWeights()[index]);
+    for (unsigned kind = 0; kind * count < op.getStates().size(); ++kind)
+      known.map(op.getNewStates()[kind * count + member],
+                update.getNewStates()[kind * members.size() + index]);
+  }
+}
+
+Value RankProgram::get(Value value) {
+  if (Value found = known.lookupOrNull(value))
+    return found;
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  if (auto norm = dyn_cast<ptl::GlobalNormOp>(op)) {
+    cloneNorm(norm);
+  } else if (auto update = dyn_cast<ptl::OptimizeOp>(op)) {
+    cloneUpdate(update);
+  } else if (auto accumulate = dyn_cast<ptl::AccumulateOp>(op)) {
+    cloneLoop(accumulate);
+  } else {
+    for (Value operand : op->getOperands())
+      get(operand);
+    builder.clone(*op, known);
+  }
+  return known.lookup(value);
+}
+
+/// Sums of weights that other ranks use, too: each gives its own to every other.
+void RankProgram::exchange() {
+  step.function.walk([&](ptl::OptimizeOp op) {
+    for (auto [name, gradient] :
+         llvm::zip_equal(op.getNames().getAsRange<StringAttr>(), op.getGrads())) {
+      if (!step.holds(rank, name.getValue()))
+        continue;
+      std::map<int, SmallVector<Value>> sums;
+      for (Value sum : step.sumsOf(gradient))
+        sums[step.rankOfSum.lookup(sum)].push_back(sum);
+      SmallVector<Value> mine;
+      for (Value sum : sums[rank])
+        mine.push_back(known.lookup(sum));
+      for (int peer : step.holders.find(name.getValue())->second) {
+        if (peer == rank)
+          continue;
+        ArrayRef<Value> others = sums[peer];
+        auto made = rt::ExchangeOp::create(builder, gradient.getLoc(),
+                                           ValueRange(others).getTypes(), mine, peer);
+        for (auto [sum, result] : llvm::zip_equal(others, made.getTheirs()))
+          known.map(sum, result);
+      }
+    }
+  });
+}
+
+/// This rank's share of a result that all ranks return: all of it on one, 0 on the others.
+FailureOr<Value> RankProgram::share(Value value, const Twine &what) {
+  std::optional<int> owner;
+  for (Value sum : step.sumsOf(value)) {
+    int found = step.rankOfSum.lookup(sum);
+    if (owner && *owner != found)
+      return step.function.emitError(what) << " mixes sums of several stages";
+    owner = found;
+  }
+  if (owner.value_or(0) == rank)
+    return get(value);
+  return ptl::ConstantOp::create(builder, value.getLoc(), value.getType(), 0.0).getResult();
+}
+
+LogicalResult RankProgram::finish() {
+  Operation *end = step.function.getBody().front().getTerminator();
+  auto role = [&](unsigned index) {
+    auto attribute = step.function.getResultAttrOfType<StringAttr>(index, "ptl.role");
+    return attribute ? attribute.getValue() : StringRef();
+  };
+  auto isShared = [&](unsigned index) {
+    return role(index) == "loss" || role(index) == "metric" || role(index) == "grad_norm";
+  };
+  ptl::Emitter e(builder, step.loop.getLoc());
+  SmallVector<Value> shared, shares;
+  SmallVector<Attribute> members;
+  for (auto [index, value] : llvm::enumerate(end->getOperands())) {
+    if (!isShared(index))
+      continue;
+    FailureOr<Value> part = failure();
+    bool isNorm = role(index) == "grad_norm";
+    if (isNorm) {
+      Value norm = get(value);
+      part = e.mul(norm, norm);
+    } else {
+      part = share(value, role(index) == "loss" ? "the loss" : "a metric");
+    }
+    if (failed(part))
+      return failure();
+    shared.push_back(value);
+    shares.push_back(*part);
+    members.push_back(spmd::MemberAttr::get(
+        builder.getContext(), builder.getStringAttr(lineOf(value.getLoc())),
+        builder.getStringAttr(isNorm ? "the norm is of the gradients of all stages"
+                                     : "every rank reports what one stage computes"),
+        StringAttr()));
+  }
+  auto all = spmd::AllReduceOp::create(
+      builder, step.loop.getLoc(), ValueRange(shares).getTypes(), ptl::FoldKind::Sum, shares,
+      "mesh", spmd::AxesAttr::get(builder.getContext(), {step.axis}),
+      builder.getStringAttr("what all stages report"), builder.getArrayAttr(members));
+  for (auto [value, whole] : llvm::zip_equal(shared, all.getOutputs())) {
+    bool isNorm = false;
+    for (auto [index, returned] : llvm::enumerate(end->getOperands()))
+      isNorm |= returned == value && role(index) == "grad_norm";
+    known.map(value, isNorm ? e.map(ptl::ElementwiseKind::Sqrt, whole) : whole);
+  }
+  SmallVector<Value> results;
+  SmallVector<Attribute> attributes;
+  for (auto [index, value] : llvm::enumerate(end->getOperands())) {
+    auto path = step.function.getResultAttrOfType<StringAttr>(index, "ptl.path");
+    if (!isShared(index) && !(path && step.holds(rank, path.getValue().split('#').first)))
+      continue;
+    results.push_back(get(value));
+    attributes.push_back(step.function.getResultAttrDict(index));
+  }
+  func::ReturnOp::create(builder, end->getLoc(), results);
+  BitVector unused(function.getNumArguments());
+  for (BlockArgument argument : function.getArguments())
+    if (argument.use_empty())
+      unused.set(argument.getArgNumber());
+  function.setResAttrsAttr(builder.getArrayAttr(attributes));
+  function.setType(builder.getFunctionType(function.getBody().getArgumentTypes(),
+                                           ValueRange(results).getTypes()));
+  return function.eraseArguments(unused);
+}
+
+LogicalResult RankProgram::build() {
+  declare();
+  for (const StagePhase &each : routes.phases()) {
+    if (routes.place()[each.stage] != rank)
+      continue;
+    receive(each);
+    if (failed(phase(each)))
+      return failure();
+    send(each);
+  }
+  exchange();
+  return finish();
+}

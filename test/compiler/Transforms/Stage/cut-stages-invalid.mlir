@@ -1,0 +1,36 @@
+// RUN: ptl-opt %s --split-input-file --verify-diagnostics --stage-cut-stages
+
+!x = tensor<4x8xf32, #ptl.dims<[batch, embed]>>
+
+module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
+    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, file = "", line = ""}}} {
+  spmd.mesh @mesh [pp = 2]
+  func.func @step(%x: !x {ptl.role = "data", ptl.path = "x"}) -> (tensor<f32> {ptl.role = "loss"}) {
+    %s = ptl.accumulate pieces 1 (%k) -> tensor<f32> attributes {ptl.grad = [""]} {
+      %y = ptl.elementwise neg %x {ptl.part = 1 : i64} : (!x) -> !x
+      // expected-error@+1 {{can't be in part 0 of the pipeline: it uses a value of part 1}}
+      %z = ptl.elementwise neg %y {ptl.part = 0 : i64} : (!x) -> !x
+      %l = ptl.reduce sum %z over [batch, embed] {ptl.part = 2 : i64} : !x -> tensor<f32>
+      ptl.yield %l : tensor<f32>
+    }
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+// Part 4 is the backward of stage 0, which can't get what stage 1 makes in its forward.
+!x = tensor<4x8xf32, #ptl.dims<[batch, embed]>>
+module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
+    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, file = "", line = ""}}} {
+  spmd.mesh @mesh [pp = 2]
+  func.func @step(%x: !x {ptl.role = "data", ptl.path = "x"}) -> (tensor<f32> {ptl.role = "loss"}) {
+    %s = ptl.accumulate pieces 1 (%k) -> tensor<f32> attributes {ptl.grad = [""]} {
+      // expected-error@+1 {{a value of stage 1 can't be used on stage 0}}
+      %y = ptl.elementwise neg %x {ptl.part = 1 : i64} : (!x) -> !x
+      %l = ptl.reduce sum %y over [batch, embed] {ptl.part = 4 : i64} : !x -> tensor<f32>
+      ptl.yield %l : tensor<f32>
+    }
+    return %s : tensor<f32>
+  }
+}
