@@ -8,6 +8,7 @@ step, gradients of the first, weights after the last. The program itself compare
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import json
+import math
 import pathlib
 import shutil
 import struct
@@ -151,7 +152,7 @@ def main():
     log = work / "log.jsonl"
     call("./model", "--init", case / "init.safetensors", "--log", log, "--save", "final.safetensors", "--save-grads", "grads.safetensors",
          "--check-replicas", "--quiet", cwd=work)
-    if options.mesh != "dp=1":
+    if math.prod(int(part.split("=")[1]) for part in options.mesh.split(",")) > 1:
         call("./model", "--init", case / "init.safetensors", "--check", "2", cwd=work)
     check = Check()
     compare_run(check, case, run, log, read_safetensors(work / "final.safetensors"))

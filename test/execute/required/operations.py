@@ -19,7 +19,8 @@ def d6(work):
                 f"    return {expression}\n  }}\n}}\n")
         program = Program(work, text, {"x": x[None]}, 1, steps=1)
         meshes = ("tp = 3", "tp = 4", "tp = 2") if expression == "s + 0.5" else ("tp = 3",) if len(x) == 6 else ("tp = 2",)
-        program.agree([(mesh, ["shard n: tp"]) for mesh in meshes], {"loss": loss, "gradient w": gradient}, {"loss": hint})
+        plans = [(mesh, ["shard n: tp"]) for mesh in meshes] + [("dp = 2", ["shard batch: dp"])]
+        program.agree(plans, {"loss": loss, "gradient w": gradient}, {"loss": hint})
 
 
 def d7(work):

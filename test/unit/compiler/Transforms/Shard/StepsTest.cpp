@@ -216,7 +216,7 @@ TEST(Steps, FoldMaximaAndMinima) {
   }
 }
 
-TEST(Steps, DISABLED_LeadToTheTargetOnThreeAxes) {
+TEST(Steps, LeadToTheTargetOnThreeAxes) {
   EXPECT_EQ(Simulation(meshOf({2, 2, 2}), {7, 6}).runAll(Fold::Sum, Fold::Sum), 8464u);
   EXPECT_EQ(Simulation(meshOf({2, 2, 2}), {5}).runAll(Fold::Sum, Fold::Sum), 1444u);
   EXPECT_EQ(Simulation(meshOf({2, 2, 2}), {4, 6, 8}).runAll(Fold::Sum, Fold::Sum), 30976u);
