@@ -137,11 +137,13 @@ static int test(PtlrtMpiQueue *queue, int *isDone) {
 }
 
 static int isFinished(PtlrtMpiQueue *queue, int request) {
-  int isDone = 1;
   // A null request was finished by `test`, which wrote its status.
-  if (queue->requests[request] != MPI_REQUEST_NULL)
-    MPI_Request_get_status(queue->requests[request], &isDone, &queue->statuses[request]);
-  return isDone;
+  if (queue->requests[request] == MPI_REQUEST_NULL)
+    return 1;
+  int isDone = 0;
+  // One that MPI can't tell of has no status to read.
+  int error = MPI_Request_get_status(queue->requests[request], &isDone, &queue->statuses[request]);
+  return error == MPI_SUCCESS && isDone;
 }
 
 static int sourceOf(const PtlrtMpiQueue *queue, int request) {
