@@ -9,6 +9,7 @@
 #include "compiler/Codegen/Target.h"
 #include "compiler/Driver/Explain.h"
 #include "compiler/Driver/Files.h"
+#include "compiler/Driver/FitMemory.h"
 #include "compiler/Driver/Frontend.h"
 #include "compiler/Driver/Link.h"
 #include "compiler/Driver/MemoryReport.h"
@@ -18,6 +19,7 @@
 #include "compiler/Driver/PlaceAxes.h"
 #include "compiler/Driver/Promises.h"
 #include "compiler/Driver/Report.h"
+#include "compiler/Driver/Savings.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Pipeline.h"
 #include "compiler/Support/Stages.h"
@@ -71,6 +73,9 @@ private:
   Frontend frontend;
   DialectRegistry registry;
   MLIRContext context;
+  std::optional<sema::Program> program, sampling; ///< the second one has a batch of one
+  std::optional<sema::PlanSpec> plan;
+  std::optional<Variants> variants;
   OwningOpRef<ModuleOp> module, asWritten; ///< the second one only to be dumped
   std::optional<Expressions> expressions;  ///< for --explain
   int64_t ranks = 1;                       ///< of the mesh
@@ -103,17 +108,16 @@ int Compilation::dumpAst() {
 }
 
 bool Compilation::buildModule() {
-  std::optional<sema::Program> program = frontend.analyze();
+  program = frontend.analyze();
   if (program && !program->trains) {
     lang::SourceRange start{frontend.file, frontend.sources.position(frontend.file, 0),
                             frontend.sources.position(frontend.file, 0)};
     frontend.diagnostics.error(start, "nothing to compile: the file has no 'train' block");
   }
-  std::optional<sema::PlanSpec> plan;
   if (program && !frontend.diagnostics.hasErrors())
     plan = frontend.choosePlan(*program);
   if (plan && !frontend.diagnostics.hasErrors()) {
-    std::optional<sema::Program> sampling = frontend.analyzeForSampling(*program);
+    sampling = frontend.analyzeForSampling(*program);
     auto import = [&](ImportStage stage) {
       return importProgram(context, *program, sampling ? &*sampling : nullptr, *plan,
                            frontend.sources, frontend.diagnostics, stage);
@@ -128,6 +132,9 @@ bool Compilation::buildModule() {
       asWritten = import(ImportStage::Model);
     if (!dumps || asWritten)
       module = import(options.emit == Phase::Model ? ImportStage::Model : ImportStage::Flat);
+    variants.emplace(context, *program, sampling ? &*sampling : nullptr, frontend.sources);
+    if (ArrayAttr remat = module ? fitMemory(*variants, *plan) : ArrayAttr())
+      setRemat(*module, remat);
     if (!options.explain.empty())
       expressions.emplace(*program, frontend.sources);
   }
@@ -220,7 +227,7 @@ int Compilation::emitExecutable(llvm::StringRef object) {
 
 /// Whether the plan's promises hold, if the program is planned that far.
 bool Compilation::keepsPromises() {
-  return lastPhase() < Phase::Memory || succeeded(checkPromises(*module));
+  return lastPhase() < Phase::Memory || succeeded(checkPromises(*module, *variants, *plan));
 }
 
 int Compilation::emit() {
@@ -230,7 +237,7 @@ int Compilation::emit() {
   if (!options.explain.empty())
     status = explain();
   if (options.report && options.explain.empty())
-    printReport(*module, options.json, llvm::outs());
+    printReport(*module, savingsOf(*variants, *plan, *module), options.json, llvm::outs());
   // After what shows why one is broken, before any output.
   if (!keepsPromises())
     return kFailure;

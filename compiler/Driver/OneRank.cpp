@@ -37,6 +37,9 @@ OwningOpRef<ModuleOp> OneRank::import() {
     axis.size = 1;
   plan->pipeline.reset();
   plan->promises.clear();
+  llvm::erase_if(plan->remats, [](const sema::RematRule &rule) {
+    return rule.remat == sema::Remat::Auto; // there is no promise left to fit
+  });
   program->train.evals.clear();
   return importProgram(context, *program, nullptr, *plan, frontend.sources, frontend.diagnostics);
 }

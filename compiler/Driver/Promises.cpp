@@ -5,6 +5,7 @@
 
 #include "compiler/Driver/Messages.h"
 #include "compiler/Driver/Report.h"
+#include "compiler/Driver/Savings.h"
 #include "compiler/Support/Stages.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/Format.h"
@@ -67,10 +68,35 @@ static LogicalResult checkTraffic(DictionaryAttr promise, std::vector<Collective
   return failure();
 }
 
-static LogicalResult checkMemory(DictionaryAttr promise, double bytes) {
+/// Directives with which the promise would hold, alone or, if none does, together.
+static std::vector<Saving> adviceFor(DictionaryAttr promise, ModuleOp module,
+                                     const Variants &variants, const sema::PlanSpec &plan) {
+  if (promise.getAs<StringAttr>("sign").getValue().starts_with(">"))
+    return {};
+  std::vector<Saving> savings = savingsOf(variants, plan, module);
+  llvm::erase_if(savings, [&](const Saving &saving) {
+    return !isKept(promise, static_cast<double>(saving.bytes));
+  });
+  if (savings.empty())
+    if (std::optional<Saving> both =
+            fitTogether(variants, plan, promise.getAs<FloatAttr>("value").getValueAsDouble() - 1))
+      savings.push_back(*both);
+  return savings;
+}
+
+static LogicalResult checkMemory(DictionaryAttr promise, double bytes, ModuleOp module,
+                                 const Variants &variants, const sema::PlanSpec &plan) {
   if (isKept(promise, bytes))
     return success();
-  return report(promise, "memory", bytes) << " per rank at its peak";
+  std::vector<Saving> advice = adviceFor(promise, module, variants, plan);
+  InFlightDiagnostic error = report(promise, "memory", bytes) << " per rank at its peak";
+  for (const Saving &saving : advice)
+    error.attachNote() << "'" << saving.directive << "' would make it hold"
+                       << (saving.isEstimate ? ", by formula: " : ": ")
+                       << bytesText(static_cast<double>(saving.bytes));
+  if (advice.empty())
+    error.attachNote() << "neither recomputation, micro-batches, ZeRO nor bf16 would make it hold";
+  return failure();
 }
 
 /// Without stages nobody waits for another.
@@ -87,9 +113,10 @@ static LogicalResult checkBubble(DictionaryAttr promise, bool hasStages) {
          << "' does not hold: without a pipeline it is 0";
 }
 
-LogicalResult ptlc::checkPromises(ModuleOp module) {
-  auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan");
-  auto promises = plan ? plan.getAs<ArrayAttr>("promises") : ArrayAttr();
+LogicalResult ptlc::checkPromises(ModuleOp module, const Variants &variants,
+                                  const sema::PlanSpec &plan) {
+  auto attributes = module->getAttrOfType<DictionaryAttr>("ptl.plan");
+  auto promises = attributes ? attributes.getAs<ArrayAttr>("promises") : ArrayAttr();
   if (!promises || promises.empty())
     return success();
   auto programs = rankPrograms(module);
@@ -99,7 +126,7 @@ LogicalResult ptlc::checkPromises(ModuleOp module) {
     StringRef what = promise.getAs<StringAttr>("what").getValue();
     LogicalResult kept = success();
     if (what == "memory")
-      kept = checkMemory(promise, bytes);
+      kept = checkMemory(promise, bytes, module, variants, plan);
     else if (what == "traffic")
       for (ModuleOp program : programs)
         kept = failed(kept) ? kept : checkTraffic(promise, collectivesOf(program));

@@ -13,6 +13,7 @@
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/Rt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -180,7 +181,23 @@ static void printCollectives(const json::Object &program, llvm::raw_ostream &os)
       printCollective(collective, 1, os);
 }
 
-static void printText(const json::Object &program, int64_t flops, llvm::raw_ostream &os) {
+/// Prints which parts are computed again, those with equal costs in one line.
+static void printRecomputed(ModuleOp module, llvm::raw_ostream &os) {
+  auto list = module->getAttrOfType<ArrayAttr>("rt.recomputed");
+  if (!list || list.empty())
+    return;
+  llvm::MapVector<int64_t, std::vector<llvm::StringRef>> parts;
+  for (auto entry : list.getAsRange<DictionaryAttr>())
+    parts[entry.getAs<IntegerAttr>("flops").getInt()].push_back(
+        entry.getAs<StringAttr>("part").getValue());
+  os << "computed again for the backward, per micro-batch\n";
+  for (auto &[flops, names] : parts)
+    os << llvm::formatv("  {0:e2} FLOPs each of {1}\n", static_cast<double>(flops),
+                        llvm::join(llvm::reverse(names), ", "));
+}
+
+static void printText(ModuleOp module, const json::Object &program, llvm::ArrayRef<Saving> savings,
+                      int64_t flops, llvm::raw_ostream &os) {
   std::string mesh;
   if (const json::Array *axes = program.getArray("mesh"))
     for (const json::Value &axis : *axes)
@@ -204,6 +221,9 @@ static void printText(const json::Object &program, int64_t flops, llvm::raw_ostr
   }
   if (const json::Object *peak = program.getObject("peak"))
     printMemoryPeak(*peak, os);
+  if (arena)
+    printSavings(savings, integer(*arena, "bytes"), os);
+  printRecomputed(module, os);
   os << llvm::formatv("FLOPs per step   {0:e2} per rank\n", static_cast<double>(flops));
   printCollectives(program, os);
 }
@@ -220,17 +240,20 @@ static json::Object reportOf(ModuleOp module) {
   return program;
 }
 
-void ptlc::printReport(ModuleOp module, bool asJson, llvm::raw_ostream &os) {
+void ptlc::printReport(ModuleOp module, llvm::ArrayRef<Saving> savings, bool asJson,
+                       llvm::raw_ostream &os) {
   json::Array all;
   for (ModuleOp part : rankPrograms(module)) {
     json::Object program = reportOf(part);
     int64_t flops = integer(program, "flops");
+    if (const json::Object *arena = program.getObject("arena"))
+      program["savings"] = savingsJson(savings, integer(*arena, "bytes"));
     if (auto rank = part->getAttrOfType<IntegerAttr>(kPipeRank); rank && !asJson)
       os << llvm::formatv("rank {0} of the pipeline\n", rank.getInt());
     if (program.size() == 1)
       os << llvm::formatv("FLOPs per step   {0:e2} per rank\n", static_cast<double>(flops));
     else if (!asJson)
-      printText(program, flops, os);
+      printText(part, program, savings, flops, os);
     else
       all.push_back(std::move(program));
   }

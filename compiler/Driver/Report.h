@@ -4,7 +4,7 @@
 #ifndef PTLC_COMPILER_DRIVER_REPORT_H
 #define PTLC_COMPILER_DRIVER_REPORT_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "compiler/Driver/Savings.h"
 
 namespace ptlc {
 
@@ -32,9 +32,11 @@ double arenaBytesOf(mlir::ModuleOp module);
 std::string bytesText(double bytes);
 
 /// Prints per rank: parameters, bytes of weights, gradients, optimizer state and activations, the
-/// arena's peak, FLOPs of a step, and each collective with its line, cause, axes and bytes.
-/// `module` is at stage `memory`; at an earlier stage what isn't known yet is left out.
-void printReport(mlir::ModuleOp module, bool json, llvm::raw_ostream &os);
+/// arena's peak and what would lower it, FLOPs of a step, and each collective with its line, cause,
+/// axes and bytes. `module` is at stage `memory`; at an earlier stage what isn't known yet is left
+/// out.
+void printReport(mlir::ModuleOp module, llvm::ArrayRef<Saving> savings, bool json,
+                 llvm::raw_ostream &os);
 
 } // namespace ptlc
 

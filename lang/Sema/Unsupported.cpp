@@ -42,9 +42,6 @@ void Refusal::storage() {
   for (const PrecisionRule &rule : plan.precisions)
     if (rule.precision != Precision::F32)
       refuse(rule.range, "'precision' other than f32");
-  for (const RematRule &rule : plan.remats)
-    if (rule.remat == Remat::Auto)
-      refuse(rule.range, "'remat auto'");
 }
 
 void Refusal::communication() {

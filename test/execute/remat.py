@@ -3,7 +3,8 @@
 
 Usage: remat.py WORKDIR [--mesh dp=2] [--shard "batch: dp"] [--microbatches 2] [--rules "full" "selective" ...]
 A rule is what stands behind `remat`; several directives are joined by " + ". Losses, norms, gradients of the first step and
-weights after the last are compared as the programs write them. Where a rule ends in "!", the arena must be smaller than without.
+weights after the last are compared as the programs write them. Where a rule ends in "!", the arena must be smaller than without;
+"auto 85%" asserts 85 % of the arena without.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
@@ -25,7 +26,7 @@ def call(*command, cwd):
     return result.stdout
 
 
-def train(work, options, rule):
+def train(work, options, rule, natural=None):
     """Returns what one run computes, and the bytes of its arena."""
     name = "".join(c if c.isalnum() else "-" for c in rule) or "none"
     folder = work / name
@@ -34,6 +35,9 @@ def train(work, options, rule):
     header = numpy.zeros(256, "<i4")
     header[:3] = 20240520, 1, len(tokens)
     (folder / "t.bin").write_bytes(header.tobytes() + tokens.tobytes())
+    if rule.startswith("auto "):
+        limit = natural * int(rule[5:].rstrip("%")) // 100
+        rule = f"auto; assert memory <= {limit} B"
     remat = "".join(f"; remat {part}" for part in rule.split(" + ") if part)
     (folder / "m.ptl").write_text(
         f"{(HERE / 'Inputs' / 'dropout.ptl').read_text()}\ntrain Net {{\n  data tokens(\"t.bin\")\n  batch {options.batch}\n  steps 3\n"
@@ -63,7 +67,7 @@ def main():
     if len(expected[0]) != 3 or not all(numpy.isfinite(expected[0]).ravel()):
         sys.exit(f"expected the numbers of three steps, found {expected[0]}")
     for rule in options.rules:
-        found, arena = train(work, options, rule.rstrip("!"))
+        found, arena = train(work, options, rule.rstrip("!"), natural)
         if found != expected:
             what = [name for name, a, b in zip(("losses and norms", "gradients", "weights"), found, expected) if a != b]
             sys.exit(f"{options.mesh}, remat {rule}: {', '.join(what)} differ from those without: {found[0]} and {expected[0]}")

@@ -4,6 +4,7 @@
 #include "compiler/Transforms/Memory/Forward.h"
 
 #include "compiler/Analysis/Kernel/Outline.h"
+#include "compiler/Support/Stages.h"
 #include "dialects/Spmd/Spmd.h"
 
 using namespace mlir;
@@ -61,9 +62,12 @@ void Forward::expandComposites() {
     Operation *before = composite->getPrevNode();
     SmallVector<Value> values = composite.expand(builder);
     for (Operation *op = before ? before->getNextNode() : &body.front(); op != composite;
-         op = op->getNextNode())
+         op = op->getNextNode()) {
+      if (Attribute part = composite->getAttr(kPart))
+        op->setAttr(kPart, part);
       if (auto inner = dyn_cast<ExpandInterface>(op))
         composites.push_back(inner);
+    }
     if (auto name = composite->getAttr("ptl.name"); name && values.front().getDefiningOp())
       values.front().getDefiningOp()->setAttr("ptl.name", name);
     composite->replaceAllUsesWith(ValueRange(values));

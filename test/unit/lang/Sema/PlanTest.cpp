@@ -84,9 +84,7 @@ TEST(Refusal, LaterFeaturesAreRefusedAtTheirLine) {
   EXPECT_EQ(refusals("zero 1, over: dp"), "12:34: error: 'zero' is not supported yet");
   EXPECT_EQ(refusals("precision bf16"),
             "12:34: error: 'precision' other than f32 is not supported yet");
-  EXPECT_EQ(refusals("remat full"), "");
-  EXPECT_EQ(refusals("remat auto; assert memory <= 1 GB"),
-            "12:34: error: 'remat auto' is not supported yet");
+  EXPECT_EQ(refusals("remat auto; assert memory <= 1 GB"), "");
   EXPECT_EQ(refusals("overlap"), "12:34: error: 'overlap' is not supported yet");
   // A promise that nobody would check is refused; without a pipeline there is no bubble to break
   // one.
