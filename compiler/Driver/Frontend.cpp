@@ -4,8 +4,11 @@
 #include "compiler/Driver/Frontend.h"
 
 #include "compiler/Driver/Files.h"
+#include "compiler/Schedule/Choose.h"
 #include "lang/Format/Format.h"
 #include "lang/Parse/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -43,9 +46,36 @@ std::optional<sema::PlanSpec> Frontend::choosePlan(const sema::Program &program)
   std::optional<sema::PlanSpec> plan =
       sema::selectPlan(program, options.plan, options.mesh, diagnostics);
   if (!plan || !sema::refuseUnsupported(*plan, diagnostics) ||
-      !sema::checkMicrobatches(program, *plan, diagnostics))
+      !sema::checkMicrobatches(program, *plan, diagnostics) || !readSchedule(*plan))
     return std::nullopt;
   return plan;
+}
+
+bool Frontend::readSchedule(sema::PlanSpec &plan) {
+  if (!plan.pipeline || plan.pipeline->schedule != sema::PipeSchedule::File)
+    return true;
+  sema::PipelineRule &rule = *plan.pipeline;
+  int64_t ranks = plan.mesh[rule.over.axes.front()].size;
+  if (ranks == 1)
+    return true;
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(sources.name(rule.range.file)));
+  llvm::sys::path::append(path, rule.file);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer) {
+    diagnostics.error(rule.range,
+                      "can't read '" + path.str().str() + "': " + buffer.getError().message());
+    return false;
+  }
+  std::string error;
+  std::optional<schedule::Orders> orders =
+      schedule::ordersOfFile(rule.file, (*buffer)->getBuffer().str(), static_cast<int>(ranks),
+                             static_cast<int>(plan.microbatches), error);
+  if (!orders) {
+    diagnostics.error(rule.range, error);
+    return false;
+  }
+  rule.chunks = orders->chunks;
+  return true;
 }
 
 bool Frontend::finish(llvm::raw_ostream &errors) {

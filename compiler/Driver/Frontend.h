@@ -27,6 +27,10 @@ public:
   /// may go on (no error), respectively whether all were expected.
   bool finish(llvm::raw_ostream &errors);
 
+  /// Reads and checks the file of `schedule: file("x.csv")`, beside the program, which must be for
+  /// the plan's sizes. Returns false after a message.
+  bool readSchedule(sema::PlanSpec &plan);
+
   const CompileOptions &options;
   lang::SourceManager sources;
   lang::DiagnosticEngine diagnostics;

@@ -9,6 +9,7 @@
 
 #include "compiler/Codegen/Target.h"
 #include "compiler/Driver/MemoryReport.h"
+#include "compiler/Driver/StageCosts.h"
 #include "compiler/Support/Stages.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/Rt.h"
@@ -22,8 +23,7 @@ using namespace ptlc;
 using namespace mlir;
 namespace json = llvm::json;
 
-/// Returns the FLOPs of one execution of `region`; bodies of micro-batches count for each piece.
-static int64_t flopsOf(Region &region) {
+int64_t ptlc::flopsOf(Region &region) {
   int64_t total = 0;
   for (Block &block : region)
     for (Operation &op : block) {
@@ -257,6 +257,10 @@ void ptlc::printReport(ModuleOp module, llvm::ArrayRef<Saving> savings, bool asJ
     else
       all.push_back(std::move(program));
   }
+  if (std::optional<CompiledPipeline> pipeline = compiledPipelineOf(module); pipeline && !asJson)
+    os << llvm::formatv(
+        "bubble           {0:f1} % of a step, if stages take as long as their FLOPs\n",
+        100 * bubbleOf(*pipeline));
   if (all.size() == 1)
     os << llvm::formatv("{0:2}\n", std::move(all.front()));
   else if (!all.empty())

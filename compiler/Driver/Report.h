@@ -22,6 +22,9 @@ struct Collective {
   std::string axesText() const; ///< "dp, tp"
 };
 
+/// Returns the FLOPs of one execution of `region`; bodies of micro-batches count for each piece.
+int64_t flopsOf(mlir::Region &region);
+
 /// Returns the collectives of a step in program order. `module` is at stage `memory`.
 std::vector<Collective> collectivesOf(mlir::ModuleOp module);
 

@@ -10,6 +10,8 @@
 #include "compiler/Import/Links.h"
 #include "compiler/Import/Recomputation.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace ptlc;
 using namespace mlir;
@@ -249,6 +251,17 @@ static StringRef pipeScheduleName(sema::PipeSchedule schedule) {
   return "one_f_one_b";
 }
 
+/// The text of the file of `schedule: file("x.csv")`, beside the program; empty if it can't be
+/// read, which is an error when the schedule is made.
+static std::string readOrders(const sema::PipelineRule &rule, const lang::SourceManager &sources) {
+  if (rule.schedule != sema::PipeSchedule::File)
+    return "";
+  llvm::SmallString<128> path(llvm::sys::path::parent_path(sources.name(rule.range.file)));
+  llvm::sys::path::append(path, rule.file);
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
+
 static DictionaryAttr pipelineAttribute(OpBuilder &builder, const sema::Program &program,
                                         const sema::PlanSpec &plan,
                                         const lang::SourceManager &sources) {
@@ -265,7 +278,7 @@ static DictionaryAttr pipelineAttribute(OpBuilder &builder, const sema::Program 
       .add("cuts", builder.getArrayAttr(cuts))
       .text("schedule", pipeScheduleName(rule.schedule))
       .integer("chunks", rule.schedule == sema::PipeSchedule::ZbV ? 2 : rule.chunks)
-      .text("file", rule.file)
+      .text("orders", readOrders(rule, sources))
       .text("line", import::placeOf(rule.range, sources))
       .get();
 }

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Stage/Orders.h"
 
+#include "compiler/Schedule/Csv.h"
 #include "compiler/Schedule/Generators.h"
 #include "compiler/Support/Stages.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -38,15 +39,27 @@ static int64_t ranksOf(ModuleOp module, DictionaryAttr pipeline) {
   return 1;
 }
 
+/// Orders of a user's file, whose text the driver has read and checked.
+static FailureOr<schedule::Orders> ordersOfFile(DictionaryAttr pipeline) {
+  StringRef text = textOf(pipeline, "orders");
+  schedule::CsvError error;
+  std::optional<schedule::Orders> orders = schedule::readOrders({text.data(), text.size()}, error);
+  if (!orders)
+    return emitError(stage::placeOf(pipeline))
+           << "can't make the schedule: line " << error.line << ": " << error.message;
+  return *orders;
+}
+
 FailureOr<schedule::Orders> stage::ordersOf(ModuleOp module, DictionaryAttr pipeline) {
   auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan");
   int64_t ranks = ranksOf(module, pipeline), micros = numberOf(plan, "microbatches"),
           chunks = numberOf(pipeline, "chunks");
   StringRef name = textOf(pipeline, "schedule");
+  if (name == "file")
+    return ordersOfFile(pipeline);
   std::optional<schedule::Kind> kind = schedule::parseKind({name.data(), name.size()});
   if (!kind)
-    return emitError(placeOf(pipeline))
-           << "schedule '" << name << "' is not supported with a pipeline yet";
+    return emitError(placeOf(pipeline)) << "there is no schedule '" << name << "'";
   if (chunks > kMaxChunks)
     return emitError(placeOf(pipeline))
            << "a rank has at most " << kMaxChunks << " stages, not " << chunks;

@@ -7,7 +7,7 @@
 // operations but belongs to it; %out depends on the last layer and is outside of it: the loss.
 module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 2 : i64,
     pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1", "blocks.2", "blocks.3"], cuts = [], schedule = "one_f_one_b", chunks = 1 : i64,
-                file = "", line = "m.ptl:9:3"}}} {
+                orders = "", line = "m.ptl:9:3"}}} {
   // CHECK: ptl.stages = 2
   // CHECK-LABEL: func.func @loss
   func.func @loss(%tokens: !x) -> tensor<f32> {
@@ -37,7 +37,7 @@ module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatc
 !x = tensor<4x8xf32, #ptl.dims<[batch, embed]>>
 module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
     pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1", "blocks.2"], cuts = ["blocks.1"], schedule = "gpipe", chunks = 1 : i64,
-                file = "", line = "m.ptl:9:3"}}} {
+                orders = "", line = "m.ptl:9:3"}}} {
   // CHECK-LABEL: func.func @loss
   func.func @loss(%x: !x) -> !x {
     // CHECK: neg {{.*}}ptl.part = 0
@@ -53,7 +53,7 @@ module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatc
 // -----
 
 module attributes {ptl.plan = {mesh = [{name = "pp", size = 4 : i64}], microbatches = 1 : i64,
-    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, file = "", line = ""}}} {
+    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, orders = "", line = ""}}} {
   // expected-error@unknown {{4 stages need as many layers, there are 2}}
   func.func @loss(%x: tensor<f32>) -> tensor<f32> {
     return %x : tensor<f32>
@@ -63,7 +63,7 @@ module attributes {ptl.plan = {mesh = [{name = "pp", size = 4 : i64}], microbatc
 // -----
 
 module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
-    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = ["blocks.0"], schedule = "gpipe", chunks = 1 : i64, file = "", line = ""}}} {
+    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = ["blocks.0"], schedule = "gpipe", chunks = 1 : i64, orders = "", line = ""}}} {
   // expected-error@unknown {{cut 'blocks.0' leaves a stage empty or isn't behind the one before}}
   func.func @loss(%x: tensor<f32>) -> tensor<f32> {
     return %x : tensor<f32>
@@ -73,7 +73,7 @@ module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatc
 // -----
 
 module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
-    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = ["blocks.0", "blocks.1"], schedule = "gpipe", chunks = 1 : i64, file = "", line = ""}}} {
+    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = ["blocks.0", "blocks.1"], schedule = "gpipe", chunks = 1 : i64, orders = "", line = ""}}} {
   // expected-error@unknown {{2 stages need 1 cuts, there are 2}}
   func.func @loss(%x: tensor<f32>) -> tensor<f32> {
     return %x : tensor<f32>
@@ -83,7 +83,7 @@ module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatc
 // -----
 
 module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
-    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "gpipe", chunks = 9 : i64, file = "", line = ""}}} {
+    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "gpipe", chunks = 9 : i64, orders = "", line = ""}}} {
   // expected-error@unknown {{a rank has at most 8 stages, not 9}}
   func.func @loss(%x: tensor<f32>) -> tensor<f32> {
     return %x : tensor<f32>
@@ -93,8 +93,8 @@ module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatc
 // -----
 
 module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
-    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "file", chunks = 1 : i64, file = "x.csv", line = ""}}} {
-  // expected-error@unknown {{schedule 'file' is not supported with a pipeline yet}}
+    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "file", chunks = 1 : i64, orders = "", line = ""}}} {
+  // expected-error@unknown {{can't make the schedule: line 1: expected a header 'ptl-schedule,1,compute,...'}}
   func.func @loss(%x: tensor<f32>) -> tensor<f32> {
     return %x : tensor<f32>
   }
@@ -103,7 +103,17 @@ module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatc
 // -----
 
 module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
-    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, file = "", line = ""}}} {
+    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "zigzag", chunks = 1 : i64, orders = "", line = ""}}} {
+  // expected-error@unknown {{there is no schedule 'zigzag'}}
+  func.func @loss(%x: tensor<f32>) -> tensor<f32> {
+    return %x : tensor<f32>
+  }
+}
+
+// -----
+
+module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
+    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, orders = "", line = ""}}} {
   func.func @loss(%x: tensor<f32>) -> tensor<f32> {
     return %x : tensor<f32>
   }

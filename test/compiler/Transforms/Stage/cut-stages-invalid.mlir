@@ -3,7 +3,7 @@
 !x = tensor<4x8xf32, #ptl.dims<[batch, embed]>>
 
 module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
-    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, file = "", line = ""}}} {
+    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, orders = "", line = ""}}} {
   spmd.mesh @mesh [pp = 2]
   func.func @step(%x: !x {ptl.role = "data", ptl.path = "x"}) -> (tensor<f32> {ptl.role = "loss"}) {
     %s = ptl.accumulate pieces 1 (%k) -> tensor<f32> attributes {ptl.grad = [""]} {
@@ -22,7 +22,7 @@ module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{na
 // Part 4 is the backward of stage 0, which can't get what stage 1 makes in its forward.
 !x = tensor<4x8xf32, #ptl.dims<[batch, embed]>>
 module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
-    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, file = "", line = ""}}} {
+    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, orders = "", line = ""}}} {
   spmd.mesh @mesh [pp = 2]
   func.func @step(%x: !x {ptl.role = "data", ptl.path = "x"}) -> (tensor<f32> {ptl.role = "loss"}) {
     %s = ptl.accumulate pieces 1 (%k) -> tensor<f32> attributes {ptl.grad = [""]} {

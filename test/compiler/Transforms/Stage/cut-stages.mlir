@@ -6,7 +6,7 @@
 
 // y = x * w0 on stage 0, z = y * w1 on stage 1, loss = sum z.
 module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 2 : i64,
-    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "one_f_one_b", chunks = 1 : i64, file = "", line = ""}}} {
+    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "one_f_one_b", chunks = 1 : i64, orders = "", line = ""}}} {
   spmd.mesh @mesh [pp = 2]
   // Rank 0 keeps x where it comes from, sends y and gets its gradient.
   // CHECK: rt.table = "PTLS
