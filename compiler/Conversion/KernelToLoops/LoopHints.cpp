@@ -24,6 +24,11 @@ SmallVector<FoldPart> kernel::foldPartsOf(int64_t size) {
   return parts;
 }
 
+/// A loop that may not be copied.
+static LLVM::LoopUnrollAttr noUnrolling(MLIRContext *context) {
+  return LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+}
+
 void kernel::fixLanes(Operation *loop, const FoldPart &part) {
   MLIRContext *context = loop->getContext();
   Builder builder(context);
@@ -32,15 +37,16 @@ void kernel::fixLanes(Operation *loop, const FoldPart &part) {
       context, /*disable=*/builder.getBoolAttr(!isVector), {}, {},
       isVector ? builder.getI32IntegerAttr(part.lanes) : IntegerAttr(), {}, {}, {});
   auto interleave = LLVM::LoopInterleaveAttr::get(context, builder.getI32IntegerAttr(part.copies));
+  // A short loop would be unrolled before it is seen by the vectoriser, and added up in order.
+  auto unroll = isVector ? noUnrolling(context) : LLVM::LoopUnrollAttr();
   loop->setAttr(kLoopAnnotation,
-                LLVM::LoopAnnotationAttr::get(context, {}, vectorize, interleave, {}, {}, {}, {},
-                                              {}, {}, {}, {}, {}, {}, {}, {}));
+                LLVM::LoopAnnotationAttr::get(context, {}, vectorize, interleave, unroll, {}, {},
+                                              {}, {}, {}, {}, {}, {}, {}, {}, {}));
 }
 
 void kernel::disableUnrolling(Operation *loop) {
   MLIRContext *context = loop->getContext();
-  auto unroll =
-      LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+  auto unroll = noUnrolling(context);
   loop->setAttr(kLoopAnnotation, LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {},
                                                                {}, {}, {}, {}, {}, {}, {}, {}, {}));
 }
