@@ -12,20 +12,20 @@ using namespace mlir;
 using Target = sema::PathRef::Target;
 
 /// What the words of the language let be computed again, in those of `memory-recompute`.
-static StringRef kindOf(sema::Remat remat) {
+static SmallVector<StringRef, 2> kindsOf(sema::Remat remat) {
   switch (remat) {
   case sema::Remat::None:
-    return "";
+    return {};
   case sema::Remat::Attention:
-    return "attention";
+    return {"attention"};
   case sema::Remat::Selective:
-    return "scores";
+    return {"scores", "gathers"};
   case sema::Remat::Full:
-    return "everything";
+    return {"everything"};
   case sema::Remat::Auto:
-    return "auto";
+    return {"auto"};
   }
-  return "";
+  return {};
 }
 
 /// The parts that a rule without a path speaks of: of stacks within stacks the outer ones.
@@ -87,11 +87,10 @@ ArrayAttr import::rematAttribute(OpBuilder &builder, const sema::Program &progra
       entries.push_back(entryOf(program, path));
     if (rule.in.empty())
       entries.push_back({0, blocksOf(program), {}});
-    StringRef kind = kindOf(rule.remat);
+    SmallVector<StringRef, 2> kinds = kindsOf(rule.remat);
     for (const Entry &entry : entries) {
       NamedAttrList attributes;
-      attributes.set("kinds", builder.getStrArrayAttr(kind.empty() ? ArrayRef<StringRef>()
-                                                                   : ArrayRef<StringRef>(kind)));
+      attributes.set("kinds", builder.getStrArrayAttr(kinds));
       attributes.set("length", builder.getI64IntegerAttr(entry.length));
       attributes.set("parts", texts(entry.parts));
       attributes.set("values", texts(entry.values));

@@ -145,11 +145,9 @@ void KeptFinder::describe(Value value) {
   entry.dims = shapeText(value);
   entry.bytes = body.bytesOf(value);
   entry.isLoss = body.isLoss(producer);
-  bool leaves = body.isActivationProduct(producer) &&
-                llvm::any_of(body.readers(value), [&](Operation *reader) {
-                  return body.isForward(reader) && !body.isCore(reader);
-                });
-  entry.core = body.isCore(producer) && !leaves;
+  entry.core = body.isCore(producer);
+  entry.attends = body.attends(producer);
+  entry.isStatistic = body.isStatistic(value);
   unsigned unit = unitOf(value);
   if (auto gather = dyn_cast<spmd::AllGatherOp>(producer)) {
     entry.shardBytes = body.bytesOf(StepBody::root(gather.getX()));

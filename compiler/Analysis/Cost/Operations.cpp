@@ -35,6 +35,7 @@ Task &OperationBuilder::add(Operation *op, Work work) {
   operation.work = work;
   operation.backward = !body.isForward(op);
   operation.core = body.isCore(op);
+  operation.attends = body.attends(op);
   places[op] = unit.tasks.size();
   unit.tasks.push_back(std::move(operation));
   return unit.tasks.back();

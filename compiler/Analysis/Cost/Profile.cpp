@@ -33,13 +33,15 @@ double Profile::parameters() const {
 }
 
 static double keptUnder(const Unit &unit, Remat remat) {
-  if (remat == Remat::Full && unit.isPart)
-    return unit.inputBytes;
-  double bytes = 0;
+  if (remat == Remat::Full && !unit.isPart)
+    remat = Remat::None;
+  double bytes = remat == Remat::Full ? unit.inputBytes : 0;
   for (const Kept &value : unit.kept) {
-    if (value.isLoss || (remat != Remat::None && value.core))
+    if (value.isLoss || (remat != Remat::None && value.core) ||
+        (remat == Remat::Attention && value.attends) ||
+        (remat == Remat::Full && !value.isStatistic))
       continue;
-    bool again = remat >= Remat::Selective && value.shardBytes > 0;
+    bool again = remat == Remat::Selective && value.shardBytes > 0;
     bytes += again ? value.shardBytes : value.bytes;
   }
   return bytes;

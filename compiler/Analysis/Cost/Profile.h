@@ -35,8 +35,8 @@ struct Task {
   bool backward = false;
   bool weightGradient = false; ///< a product that gives the gradient of a weight
   bool activations = false;    ///< a product of two activations
-  /// From a product of two activations (scores) to the next one (their use), with both.
-  bool core = false;
+  bool core = false;           ///< of an attention that is written out: from scores to their use
+  bool attends = false; ///< the weighted sum of an attention, or all of it if that is one operation
   double batch = 1, m = 1, n = 1, k = 1;
   double width = 2; ///< bytes of an element of a product's operands
   double flops = 0, bytes = 0;
@@ -51,7 +51,8 @@ struct Kept {
   std::string name; ///< "blocks.0.attn.q", or what makes it
   std::string line, dims;
   double bytes = 0;
-  bool core = false;   ///< made by an operation of the core, and read there
+  bool core = false, attends = false; ///< what makes it: see Task
+  bool isStatistic = false;           ///< a number per row
   bool isLoss = false; ///< logits and what the loss makes of them, which live piece by piece
   /// Of the result of an all-gather, the bytes of a rank's shard; else 0.
   double shardBytes = 0;
@@ -62,9 +63,9 @@ struct Kept {
 /// What the backward needs of the forward.
 enum class Remat : uint8_t {
   None,
-  Attention, ///< scores, their softmax and drop-out are computed again
-  Selective, ///< these, and gathered inputs of products are gathered again
-  Full       ///< only the inputs of a part of a stack are kept
+  Attention, ///< scores, their softmax and drop-out, and the weighted sum are computed again
+  Selective, ///< all of that but the weighted sum; inputs of products are gathered again
+  Full       ///< the inputs of a part of a stack and statistics of rows are kept
 };
 inline constexpr unsigned kRemats = 4;
 

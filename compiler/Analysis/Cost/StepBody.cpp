@@ -209,10 +209,12 @@ void StepBody::findCore() {
             (isActivationProduct(user) || (before.contains(user) && !isLibraryWork(user))))
           before.insert(&op);
   for (Operation &op : *body) {
-    bool inner = before.contains(&op) && after.contains(&op);
-    // The first product leads to another, the last one follows one.
-    bool end = isActivationProduct(&op) && (before.contains(&op) || after.contains(&op));
-    facts[&op].core = facts[&op].forward && !isTransfer(&op) && (inner || end);
+    if (!facts[&op].forward || isTransfer(&op))
+      continue;
+    bool leads = before.contains(&op), follows = after.contains(&op);
+    facts[&op].core = leads && (follows || isActivationProduct(&op));
+    facts[&op].attends =
+        isa<ptl::AttentionOp>(op) || (follows && !leads && isActivationProduct(&op));
   }
   // Masks that only the core reads.
   for (Operation &op : llvm::reverse(*body))
@@ -248,13 +250,17 @@ void StepBody::findStatistics() {
     bool all = op.getNumOperands() > 0;
     for (Value operand : op.getOperands()) {
       Operation *producer = operand.getDefiningOp();
-      bool second = producer && cast<OpResult>(operand).getResultNumber() > 0 &&
-                    isa<ptl::LayerNormOp, ptl::RmsNormOp, ptl::AttentionOp>(producer);
-      all &= second ||
-             (contains(producer) && (facts[producer].statistic || isa<ptl::ConstantOp>(producer)));
+      all &= contains(producer) && (isStatistic(operand) || isa<ptl::ConstantOp>(producer));
     }
     facts[&op].statistic = all && !facts[&op].source;
   }
+}
+
+bool StepBody::isStatistic(Value value) const {
+  Operation *producer = value.getDefiningOp();
+  bool second = cast<OpResult>(value).getResultNumber() > 0 &&
+                isa<ptl::LayerNormOp, ptl::RmsNormOp, ptl::AttentionOp>(producer);
+  return second || facts.lookup(producer).statistic;
 }
 
 double StepBody::widthOf(Value value) const {
@@ -265,11 +271,7 @@ double StepBody::widthOf(Value value) const {
   Operation *producer = value.getDefiningOp();
   if (!contains(producer))
     return 2;
-  if (cast<OpResult>(value).getResultNumber() > 0 &&
-      isa<ptl::LayerNormOp, ptl::RmsNormOp, ptl::AttentionOp>(producer))
-    return width;
-  const Facts &own = facts.find(producer)->second;
-  return own.statistic || own.loss ? width : 2;
+  return isStatistic(value) || facts.lookup(producer).loss ? width : 2;
 }
 
 double StepBody::bytesOf(Value value) const {

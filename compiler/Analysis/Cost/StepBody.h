@@ -30,8 +30,11 @@ public:
   unsigned unitOf(mlir::Operation *op) const { return facts.lookup(op).unit; }
   /// How many products, collectives and the like lie on the longest path to it.
   unsigned levelOf(mlir::Operation *op) const { return facts.lookup(op).level; }
-  /// Between two products of activations, with both.
+  /// From a product of two activations, with it, to the next one, without.
   bool isCore(mlir::Operation *op) const { return facts.lookup(op).core; }
+  /// That next one, or an attention in one operation.
+  bool attends(mlir::Operation *op) const { return facts.lookup(op).attends; }
+  bool isStatistic(mlir::Value value) const;
   /// Made of constants, indices and random numbers alone.
   bool isSource(mlir::Operation *op) const { return op && facts.lookup(op).source; }
   /// A source without random numbers costs nothing to make where it is read.
@@ -62,7 +65,8 @@ public:
 
 private:
   struct Facts {
-    bool forward = false, source = false, random = false, core = false, loss = false;
+    bool forward = false, source = false, random = false, loss = false;
+    bool core = false, attends = false;
     bool statistic = false; ///< per row, and never narrowed
     unsigned unit = 0, level = 0;
   };

@@ -86,11 +86,11 @@ double StepTimer::again(unsigned number) const {
   case Remat::None:
     return 0;
   case Remat::Attention:
-    return unit.core;
+    return unit.core + unit.attends;
   case Remat::Selective:
     return unit.core + unit.gather;
   case Remat::Full:
-    return isPart ? unit.forward * layout.rematShare : unit.gather;
+    return isPart ? unit.forward * layout.rematShare : 0;
   }
   return 0;
 }
@@ -137,8 +137,8 @@ void StepTimer::addUnit(unsigned number, double &forward, double &backward, doub
   if (layout.remat == Remat::Full && profile.units[number].isPart) {
     result.flops += unit.forwardFlops * layout.rematShare;
     result.tensorBytes += unit.forwardTensorBytes * layout.rematShare;
-  } else if (layout.remat != Remat::None) {
-    result.flops += unit.coreFlops;
+  } else if (layout.remat == Remat::Attention || layout.remat == Remat::Selective) {
+    result.flops += unit.coreFlops + (layout.remat == Remat::Attention ? unit.attendFlops : 0);
   }
 }
 

@@ -34,9 +34,10 @@ struct UnitTime {
   double forward = 0;
   double backward = 0; ///< gradients of inputs, with collectives that nothing hides
   double weight = 0;   ///< gradients of weights, with what running beside collectives costs
-  double core = 0;     ///< of the forward: what `remat attention` computes again
+  double core = 0;     ///< of the forward: scores, softmax, drop-out
+  double attends = 0;  ///< of the forward: the weighted sum, or a fused attention
   double gather = 0;   ///< to gather inputs of products again, beyond what products hide
-  double flops = 0, forwardFlops = 0, coreFlops = 0;
+  double flops = 0, forwardFlops = 0, coreFlops = 0, attendFlops = 0;
   double tensorBytes = 0, forwardTensorBytes = 0; ///< that a rank sends
 };
 

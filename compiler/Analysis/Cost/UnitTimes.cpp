@@ -168,6 +168,8 @@ UnitTime UnitTimer::run() {
     result.forwardFlops += flops;
     result.core += task.core ? time : 0;
     result.coreFlops += task.core ? flops : 0;
+    result.attends += task.attends ? time : 0;
+    result.attendFlops += task.attends ? flops : 0;
   }
   addGathers();
   return result;

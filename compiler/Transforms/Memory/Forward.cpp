@@ -149,6 +149,7 @@ bool Forward::mayRepeat(Operation *op) const {
   unsigned kinds = choices.lookup(op).kinds;
   return (kinds & kEverything) || ((kinds & kPointwise) && isPointwise(op)) ||
          ((kinds & kScores) && scores.contains(op)) ||
+         ((kinds & kGathers) && isa<spmd::AllGatherOp>(op)) ||
          ((kinds & kAttention) && (isa<ptl::AttentionOp>(op) || weightedSums.contains(op)));
 }
 

@@ -17,6 +17,7 @@ static unsigned kindOf(StringRef word) {
       .Case("scores", kScores)
       .Case("attention", kScores | kAttention)
       .Case("everything", kEverything)
+      .Case("gathers", kGathers)
       .Default(kNothing);
 }
 

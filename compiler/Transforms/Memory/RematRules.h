@@ -19,6 +19,7 @@ enum RematKinds : unsigned {
   kScores = 2,     ///< between an attention's queries and keys and its weighted sum
   kAttention = 4,  ///< the weighted sum, too: all of an attention but what it reads
   kEverything = 8, ///< all but folds
+  kGathers = 16,   ///< all-gathers, of values whose shards are kept instead
 };
 
 /// What the rules say of one operation.

@@ -75,7 +75,8 @@ def check_states():
 # ---- activations of one block. Names as in the paper's figure; `stat`: mean and 1/std of a norm, which ours keeps besides.
 ORDER = ["norm1.in", "stat", "stat", "qkv.in", "q", "k", "v", "softmax.out", "attn_dropout.mask", "attn_dropout.out", "proj.in",
          "dropout1.mask", "norm2.in", "stat", "stat", "fc1.in", "gelu.in", "fc2.in", "dropout2.mask"]
-SHAPES = {  # layers, embed, heads, micro-batch
+CORE = ("softmax.out", "attn_dropout.mask", "attn_dropout.out")
+SHAPES = {  # embed, heads, micro-batch
     "175B": (12288, 96, 1), "22B": (6144, 64, 4), "530B": (20480, 128, 1), "1T": (25600, 160, 1),
 }
 
@@ -101,8 +102,7 @@ def check_block(name, t, sequence):
         sys.exit(f"{what}: {[value['name'] for value in block['values']]}")
     more = 0
     for label, value in zip(ORDER, block["values"]):
-        core = label in ("softmax.out", "attn_dropout.mask", "attn_dropout.out")
-        assert value["core"] == core, (what, label)
+        assert value["core"] == (label in CORE), (what, label)
         # Without recomputation, gathered inputs of products stay: ours keeps more than the paper's shard.
         if sequence and t > 1 and label in ("qkv.in", "fc1.in"):
             near(value["shard_bytes"], wanted[label], 0, f"{what}: {label}")
@@ -115,7 +115,8 @@ def check_block(name, t, sequence):
     kept = block["kept"]
     near(kept["none"] - stats - more, x / t * (34 + q) if sequence else x * (10 + 24 / t + q / t), 1e-12, f"{what}: none")
     near(kept["selective"] - stats, 34 * x / t if sequence else x * (10 + 24 / t), 1e-12, f"{what}: selective")
-    near(kept["full"], 2 * x / u, 0, f"{what}: full")
+    near(kept["full"] - stats, 2 * x / u, 0, f"{what}: full")
+    near(kept["none"] - kept["attention"], sum(wanted[label] for label in (*CORE, "proj.in")), 1e-12, f"{what}: attention")
     print(what, *(f"{kept[remat]:.0f}" for remat in ("none", "selective", "full")))
 
 

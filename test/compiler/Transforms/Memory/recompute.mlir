@@ -108,3 +108,34 @@ module attributes {ptl.plan = #plan} {
     return %s#0, %s#1 : tensor<f32>, tensor<2x8xf32, #df>
   }
 }
+
+// -----
+
+#bd = #ptl.dims<[batch, dim]>
+#df = #ptl.dims<[dim, ffn]>
+#bf = #ptl.dims<[batch, ffn]>
+#plan = {remat = [{kinds = ["gathers"], length = 1, parts = ["mlp"], values = [], line = "m.ptl:1:1"}]}
+
+// The shard is kept, its gathering repeated; nothing else of the part is.
+// CHECK-LABEL: func @step
+// CHECK:         %[[X:.*]] = ptl.elementwise tanh %arg0
+// CHECK:         spmd.all_gather %[[X]]
+// CHECK:         %[[V:.*]] = rt.optimization_barrier "mlp" %[[X]]
+// CHECK-NEXT:    %[[G:.*]] = spmd.all_gather %[[V]] {{.*}} reason "it is needed, computed again for the backward"
+// CHECK-NEXT:    ptl.dot %[[G]]
+// CHECK-NOT:     spmd.all_gather
+module attributes {ptl.plan = #plan} {
+  spmd.mesh @mesh [tp = 2]
+  func.func @step(%x: tensor<2x2xf32, #bd>, %w: tensor<2x8xf32, #df>) -> (tensor<f32> {ptl.role = "loss"}, tensor<2x8xf32, #df>) {
+    %s:2 = ptl.accumulate pieces 1 (%k) -> tensor<f32>, tensor<2x8xf32, #df> attributes {ptl.grad = ["", "w"]} {
+      %a = ptl.elementwise tanh %x : (tensor<2x2xf32, #bd>) -> tensor<2x2xf32, #bd> loc("mlp")
+      %g = spmd.all_gather %a along batch over @mesh [tp] reason "it is needed" : tensor<2x2xf32, #bd> -> tensor<4x2xf32, #bd> loc("mlp")
+      %u = ptl.dot %g, %w over [dim] : (tensor<4x2xf32, #bd>, tensor<2x8xf32, #df>) -> tensor<4x8xf32, #bf> loc("mlp")
+      %l = ptl.reduce sum %u over [batch, ffn] : tensor<4x8xf32, #bf> -> tensor<f32> loc("mlp")
+      %c = ptl.constant 2.0 : tensor<4x8xf32, #bf>
+      %d = ptl.dot %g, %c over [batch] : (tensor<4x2xf32, #bd>, tensor<4x8xf32, #bf>) -> tensor<2x8xf32, #df>
+      ptl.yield %l, %d : tensor<f32>, tensor<2x8xf32, #df>
+    }
+    return %s#0, %s#1 : tensor<f32>, tensor<2x8xf32, #df>
+  }
+}
