@@ -7,6 +7,7 @@
 #include "compiler/Driver/PlaceAxes.h"
 
 #include "compiler/Driver/Messages.h"
+#include "compiler/Driver/ProgramProfile.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Import/ProgramAttributes.h"
 #include "compiler/Pipelines/Pipeline.h"
@@ -69,9 +70,7 @@ std::optional<AxisPlacement> AxisPlacement::of(const sema::Program &program,
   for (unsigned axis = 0; axis < placement.names.size(); ++axis)
     if (!llvm::is_contained(placement.given, axis))
       placement.chosen.push_back(axis);
-  placement.machine.devices = *cluster->devices;
-  placement.machine.intra = *cluster->intra;
-  placement.machine.inter = *cluster->inter;
+  placement.machine = machineOf(*cluster);
   placement.range = plan.placeRange;
   return placement;
 }

@@ -107,7 +107,7 @@ static bool readZero(const sema::PlanSpec &plan, const cost::Profile &profile,
 static cost::Remat rematOf(sema::Remat remat) {
   switch (remat) {
   case sema::Remat::None:
-  case sema::Remat::Auto: // chosen by the caller
+  case sema::Remat::Auto: // see chooseRemat()
     return cost::Remat::None;
   case sema::Remat::Attention:
     return cost::Remat::Attention;
@@ -142,6 +142,29 @@ static bool readRemat(const sema::Program &program, const sema::PlanSpec &plan,
       layout.rematShare = covered / parts;
   }
   return true;
+}
+
+/// `remat auto`: the first of these that keeps the plan's `assert memory`.
+static bool chooseRemat(const sema::PlanSpec &plan, const cost::Profile &profile,
+                        lang::DiagnosticEngine &diagnostics, cost::Layout &layout) {
+  if (plan.remats.empty() || plan.remats.front().remat != sema::Remat::Auto)
+    return true;
+  double most = std::numeric_limits<double>::infinity();
+  for (const sema::Promise &promise : plan.promises)
+    if (promise.what == sema::Promise::What::Memory)
+      most = std::min(most, promise.value);
+  for (cost::Remat remat : {cost::Remat::None, cost::Remat::Selective, cost::Remat::Full})
+    for (double share : {0.25, 0.5, 0.75, 1.0}) {
+      layout.remat = remat;
+      layout.rematShare = share;
+      if (peakOf(profile, layout).total() <= most)
+        return true;
+    }
+  diagnostics.error(plan.remats.front().range,
+                    "no recomputation keeps 'assert memory': with 'remat full' a rank needs " +
+                        llvm::Twine(static_cast<int64_t>(peakOf(profile, layout).total())) +
+                        " bytes");
+  return false;
 }
 
 static void readPipeline(const sema::PlanSpec &plan, cost::Layout &layout) {
@@ -189,6 +212,8 @@ std::optional<cost::Layout> ptlc::layoutOf(const sema::Program &program, const s
     return std::nullopt;
   if (*half)
     layout.bytes = {2, layout.microbatches > 1 ? 4.0 : 2.0, 4, 4};
+  if (!chooseRemat(plan, profile, diagnostics, layout))
+    return std::nullopt;
   return layout;
 }
 

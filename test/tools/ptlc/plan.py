@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Usage: plan.py ROOT WORK back | sweep [MODEL...]. Checks `ptlc plan`.
+
+sweep: classes of plans for GPTs with steps of 4.2 million tokens on nodes of 8 H100s (peak: 0.8 of the data sheet's), found
+by an exhaustive search with an independent model of costs. A cell passes if the class is the same, or if the best plan of
+that class isn't more than 1 % faster here than the chosen one (plans that close count as equal). Each cell takes at most 5
+seconds of CPU time. back: a chosen plan, put into the file, is estimated to take the time and memory that the planner said.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import pathlib
+import resource
+import subprocess
+import sys
+
+ROOT, WORK, WHAT = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+MOST_SECONDS, EQUAL = 5, 0.01
+MODELS = {  # layers, embed, heads
+    "0.1B": (12, 768, 12), "0.35B": (24, 1024, 16), "1.3B": (24, 2048, 16), "2.7B": (32, 2560, 32), "7B": (32, 4096, 32),
+    "13B": (40, 5120, 40), "30B": (48, 7168, 56), "70B": (80, 8192, 64), "175B": (96, 12288, 96), "530B": (105, 20480, 128),
+    "1T": (128, 25600, 160),
+}
+DEVICES = (1, 8, 64, 256, 1024)
+EXPECTED = {  # for each of DEVICES: with 50 GB/s between nodes, with 25; '-': nothing fits
+    "0.1B": ("single dp z1 z1 z1", "single dp z1 z1 z1"),
+    "0.35B": ("single dp z1 z1 z1", "single dp z1 z1 z1"),
+    "1.3B": ("single dp z1 z1 z1", "single dp z1 z1 z1"),
+    "2.7B": ("single z1 z1 z1 z1", "single z1 z1 z1 tp+pp+z2"),
+    "7B": ("- z1 z1 z2 z1", "- z1 z2 z2 tp+pp+z1"),
+    "13B": ("- z3 z3 z3 z2", "- z3 pp+z1 z2 tp+pp+z1"),
+    "30B": ("- tp+pp pp+z3h pp+z1 tp+pp+z2", "- tp+pp pp+z3h pp+z1 tp+pp+z1"),
+    "70B": ("- - tp+pp+z1 tp+pp+z1 tp+pp+z1", "- - tp+pp+z1 tp+pp+z1 tp+pp+z1"),
+    "175B": ("- - tp+pp tp+pp+z1 tp+pp+z1", "- - tp+pp tp+pp+z1 tp+pp+z1"),
+    "530B": ("- - - tp+pp+z1 tp+pp+z1", "- - - tp+pp+z1 tp+pp+z1"),
+    "1T": ("- - - tp+pp tp+pp+z1", "- - - tp+pp tp+pp+z1"),
+}
+GPU = "memory 80 GB; bandwidth 3.35 TB/s; peak 791.2 TFLOP/s; units 132"
+CLUSTERS = "".join(f"cluster {name} {{ nodes 128; devices 8; intra 450 GB/s; inter {inter} GB/s; {GPU} }}\n"
+                   for name, inter in (("fast", 50), ("slow", 25)))
+
+
+def write(text):
+    WORK.mkdir(parents=True, exist_ok=True)
+    path = WORK / "model.ptl"
+    path.write_text((ROOT / "test" / "bench" / "models" / "gpt2.ptl").read_text() + CLUSTERS + text)
+    return path
+
+
+def call(*command):
+    return subprocess.run(["ptlc", *map(str, command)], capture_output=True, text=True)
+
+
+def defines(model):
+    layers, embed, heads = MODELS[model]
+    sizes = dict(vocab=51200, seq=2048, layers=layers, embed=embed, heads=heads, batch=2048)
+    return [text for name, value in sizes.items() for text in ("-D", f"{name}={value}")]
+
+
+def plan(path, model, cluster, devices):
+    """Returns what the planner prints, or None if nothing fits, and the seconds of CPU time that it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    result = call("plan", path, "--cluster", cluster, "--devices", devices, "--json", *defines(model))
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    if result.returncode and "no plan fits into" not in result.stderr:
+        sys.exit(result.stderr)
+    return (None if result.returncode else json.loads(result.stdout)), seconds
+
+
+def check_cell(path, model, cluster, devices, wanted):
+    found, seconds = plan(path, model, cluster, devices)
+    where = f"{model} on {devices} {cluster}"
+    kind = found["chosen"]["kind"] if found else "-"
+    if seconds > MOST_SECONDS:
+        sys.exit(f"{where}: {seconds:.1f} s")
+    if kind == wanted:
+        print(f"{where}: {kind} ({seconds:.1f} s)")
+        return True
+    if not found or wanted == "-":
+        sys.exit(f"{where}: {kind}, expected {wanted}")
+    other = found["kinds"].get(wanted)
+    if other and other < found["chosen"]["seconds"] * (1 - EQUAL):
+        sys.exit(f"{where}: {kind} takes {found['chosen']['seconds']} s, but {wanted} {other}")
+    print(f"{where}: {kind}; {wanted} takes " + (f"{other / found['chosen']['seconds']:.3f} of its time" if other else "more memory"))
+    return False
+
+
+def sweep(models):
+    path = write("")
+    same = [check_cell(path, model, cluster, devices, wanted) for model in models
+            for cluster, row in zip(("fast", "slow"), EXPECTED[model])
+            for devices, wanted in zip(DEVICES, row.split())]
+    print(f"{sum(same)} of {len(same)} cells have the same class")
+    if sum(same) < 0.85 * len(same):
+        sys.exit("too few")
+
+
+def back():
+    for model, devices in (("1.3B", 64), ("30B", 8), ("175B", 256)):
+        found, _ = plan(write(""), model, "fast", devices)
+        path = write(found["plan"])
+        result = call("estimate", path, "--plan", "chosen", "--json", *defines(model))
+        if result.returncode:
+            sys.exit(result.stderr)
+        estimate, chosen = json.loads(result.stdout), found["chosen"]
+        stage = max(estimate["stages"], key=lambda stage: stage["total"])
+        state = stage["weights"] + stage["gradients"] + stage["optimizer"]
+        for what, one, two in (("seconds", estimate["time"]["seconds"], chosen["seconds"]),
+                               ("bytes", state + 1.05 * (stage["total"] - state) + 2.5e9, chosen["memory"])):
+            if abs(one / two - 1) > 0.002:
+                sys.exit(f"{model}: {one} {what} estimated, {two} planned for\n{found['plan']}")
+        print(f"{model}: {chosen['seconds']:.3f} s, {chosen['memory'] / 1e9:.1f} GB planned and estimated")
+
+
+sweep(sys.argv[4:] or list(MODELS)) if WHAT == "sweep" else back()
