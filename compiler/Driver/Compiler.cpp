@@ -60,6 +60,7 @@ private:
   Phase lastPhase() const;
   int emit();
   int explain();
+  codegen::TargetOptions targetOptions() const;
   int emitObject();
   /// Whether nothing is written but what is asked for on standard output.
   bool onlyPrints() const {
@@ -177,10 +178,15 @@ int Compilation::explain() {
   return kSuccess;
 }
 
-int Compilation::emitObject() {
+codegen::TargetOptions Compilation::targetOptions() const {
   codegen::TargetOptions target;
   target.cpu = options.targetCpu;
   target.optimization = options.optimization;
+  return target;
+}
+
+int Compilation::emitObject() {
+  codegen::TargetOptions target = targetOptions();
   if (options.emit == Phase::LLVM || options.emit == Phase::Ptx) {
     std::string text;
     bool ok = succeeded(options.emit == Phase::LLVM
@@ -264,7 +270,7 @@ int Compilation::run() {
   if (!module)
     return kSuccess; // --verify-diagnostics: the expected messages came
   if (comparesWithOneRank())
-    oneRank.emplace(options, registry);
+    oneRank.emplace(options, targetOptions(), registry);
   MessageHandler messages(context, frontend.sources, llvm::errs());
   if (failed(verify(*module)) || !runPasses())
     return kFailure;

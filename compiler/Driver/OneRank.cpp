@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Driver/OneRank.h"
 
-#include "compiler/Codegen/Target.h"
 #include "compiler/Driver/Messages.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Pipeline.h"
@@ -15,8 +14,9 @@
 using namespace ptlc;
 using namespace mlir;
 
-OneRank::OneRank(const CompileOptions &given, const DialectRegistry &registry)
-    : options(given), frontend(options), context(registry), thread([this] {
+OneRank::OneRank(const CompileOptions &given, const codegen::TargetOptions &target,
+                 const DialectRegistry &registry)
+    : options(given), target(target), frontend(options), context(registry), thread([this] {
         llvm::raw_string_ostream stream(messages);
         isCompiled = compile(stream);
       }) {}
@@ -52,9 +52,6 @@ bool OneRank::compile(llvm::raw_ostream &errors) {
   MessageHandler handler(context, frontend.sources, errors);
   if (failed(runPipeline(*module, Phase::Memory, [](PassManager &) {}, errors)))
     return false;
-  codegen::TargetOptions target;
-  target.cpu = options.targetCpu;
-  target.optimization = options.optimization;
   target.symbol = "ptlrt_one_rank";
   return succeeded(codegen::compileToObject(*module, target, bytes));
 }

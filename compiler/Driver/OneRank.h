@@ -8,6 +8,7 @@
 #ifndef PTLC_COMPILER_DRIVER_ONERANK_H
 #define PTLC_COMPILER_DRIVER_ONERANK_H
 
+#include "compiler/Codegen/Target.h"
 #include "compiler/Driver/Frontend.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -20,7 +21,9 @@ namespace ptlc {
 class OneRank {
 public:
   /// Begins to compile the input of `options`, which compiled for its own mesh up to the import.
-  OneRank(const CompileOptions &options, const mlir::DialectRegistry &registry);
+  /// The object is for `target`, but for its symbol.
+  OneRank(const CompileOptions &options, const codegen::TargetOptions &target,
+          const mlir::DialectRegistry &registry);
   ~OneRank();
   OneRank(const OneRank &) = delete;
   OneRank &operator=(const OneRank &) = delete;
@@ -35,6 +38,7 @@ private:
   bool compile(llvm::raw_ostream &errors);
 
   CompileOptions options;
+  codegen::TargetOptions target;
   Frontend frontend;
   mlir::MLIRContext context;
   llvm::SmallVector<char, 0> bytes;
