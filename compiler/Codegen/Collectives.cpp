@@ -196,6 +196,30 @@ static void describePermute(json::Object &object, spmd::PermuteOp op,
   object["bytes"] = bytesOf(op.getX().getType()) * static_cast<double>(movers) / ranks;
 }
 
+/// A bucket in one piece, or a part of it.
+static json::Object flat(const Place &place, int64_t elements) {
+  return json::Object{
+      {"offset", place.offset}, {"rows", 1}, {"cols", elements}, {"stride", elements}};
+}
+
+/// `tensor` is the first of the bucket. The part lies in the bucket or by itself.
+static void describeBucket(json::Object &object, Operation *op, spmd::AxesAttr axes, Value part,
+                           Value tensor, bool gathers, const codegen::Places &places) {
+  int64_t ranks = addAxes(object, axes, op);
+  auto type = cast<RankedTensorType>(part.getType());
+  int64_t elements = type.getNumElements(), whole = elements * ranks;
+  Place partPlace = places.of(part);
+  json::Object inPart = flat(partPlace, elements), inWhole = flat(places.of(tensor), whole);
+  json::Object segment{{"outer", 1}, {"length", whole}, {"inner", 1}, {"step", partPlace.part}};
+  segment["in"] = gathers ? std::move(inPart) : std::move(inWhole);
+  segment["out"] = gathers ? std::move(inWhole) : std::move(inPart);
+  object["kind"] = gathers ? "all_gather" : "reduce_scatter";
+  object["type"] = elementName(type);
+  object["segments"] = json::Array{std::move(segment)};
+  object["elements"] = whole;
+  object["bytes"] = bytesOf(type) * static_cast<double>(ranks - 1);
+}
+
 json::Object codegen::describeCollective(Operation *op, const Places &places, int64_t times) {
   json::Object object{{"times", times}, {"line", lineOf(op->getLoc())}};
   if (auto other = op->getAttrOfType<StringAttr>(spmd::kInsteadOf))
@@ -216,17 +240,26 @@ json::Object codegen::describeCollective(Operation *op, const Places &places, in
         object["reduce"] = kFolds[unsigned(scatter.getKind())];
         object["reason"] = scatter.getReason().value_or("").str();
       })
+      .Case([&](spmd::BucketReduceScatterOp scatter) {
+        describeBucket(object, op, scatter.getAxes(), scatter.getPart(), scatter.getInputs()[0],
+                       /*gathers=*/false, places);
+        object["reduce"] = kFolds[unsigned(scatter.getKind())];
+        object["reason"] = scatter.getReason().value_or("").str();
+      })
+      .Case([&](spmd::BucketAllGatherOp gather) {
+        describeBucket(object, op, gather.getAxes(), gather.getPart(), gather.getOutputs()[0],
+                       /*gathers=*/true, places);
+        object["reason"] = gather.getReason().value_or("").str();
+      })
       .Case([&](spmd::AllToAllOp exchange) { describeExchange(object, exchange, places); })
       .Case([&](spmd::PermuteOp permute) { describePermute(object, permute, places); });
   return object;
 }
 
 LogicalResult codegen::checkCollective(Operation *op) {
-  if (isa<spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp, spmd::PermuteOp>(op))
-    return success();
   auto reduce = dyn_cast<spmd::AllReduceOp>(op);
   if (!reduce)
-    return op->emitError("'") << op->getName() << "' isn't supported on CPUs yet";
+    return success();
   for (Value output : reduce.getOutputs())
     if (ptl::elementType(output) != ptl::elementType(reduce.getOutputs()[0]))
       return reduce.emitError("one collective can't reduce several element types");

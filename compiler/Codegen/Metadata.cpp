@@ -9,6 +9,7 @@
 
 #include "compiler/Analysis/Kernel/BuildGraph.h"
 #include "compiler/Codegen/Collectives.h"
+#include "compiler/Codegen/Weights.h"
 #include "compiler/Support/Location.h"
 #include "compiler/Support/Stages.h"
 #include "dialects/Rt/Rt.h"
@@ -20,29 +21,6 @@ using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::codegen;
 namespace json = llvm::json;
-
-/// Numbers, strings, lists and dictionaries of attributes as JSON.
-static json::Value toJson(Attribute attribute) {
-  if (auto text = dyn_cast<StringAttr>(attribute))
-    return text.getValue().str();
-  if (auto flag = dyn_cast<BoolAttr>(attribute))
-    return flag.getValue();
-  if (auto number = dyn_cast<IntegerAttr>(attribute))
-    return number.getInt();
-  if (auto number = dyn_cast<FloatAttr>(attribute))
-    return number.getValueAsDouble();
-  if (auto list = dyn_cast<ArrayAttr>(attribute)) {
-    json::Array array;
-    for (Attribute element : list)
-      array.push_back(toJson(element));
-    return array;
-  }
-  json::Object object;
-  if (auto dictionary = dyn_cast<DictionaryAttr>(attribute))
-    for (NamedAttribute entry : dictionary)
-      object[entry.getName().getValue()] = toJson(entry.getValue());
-  return object;
-}
 
 /// What the train block says; empty without one.
 static DictionaryAttr trainOf(ModuleOp module) {
@@ -64,11 +42,9 @@ private:
     return attribute ? attribute.getValue() : StringRef();
   }
   json::Object layout(Value value) const { return layoutOf(value, places); }
-  json::Array sharding(func::FuncOp function, unsigned index) const;
   Type globalType(func::FuncOp function, unsigned index) const;
   void describeType(json::Object &object, func::FuncOp function, unsigned index) const;
   json::Array mesh() const;
-  void collectGradients();
   json::Array weights();
   json::Array fields(func::FuncOp function, DictionaryAttr data) const;
   json::Object data(func::FuncOp function, DictionaryAttr data) const;
@@ -95,7 +71,6 @@ private:
   Places places;
   DictionaryAttr train;
   mutable func::FuncOp step;
-  llvm::StringMap<Value> gradients;        ///< by path of the weight
   llvm::StringMap<unsigned> weightNumbers; ///< by path
 };
 } // namespace
@@ -105,28 +80,8 @@ Type Writer::globalType(func::FuncOp function, unsigned index) const {
   return global ? global.getValue() : function.getArgumentTypes()[index];
 }
 
-json::Array Writer::sharding(func::FuncOp function, unsigned index) const {
-  json::Array dims;
-  auto sharding = function.getArgAttrOfType<spmd::ShardingAttr>(index, "spmd.sharding");
-  for (int64_t i = 0, rank = cast<RankedTensorType>(function.getArgumentTypes()[index]).getRank();
-       i < rank; ++i) {
-    json::Array axes;
-    if (sharding)
-      for (StringAttr axis : sharding.getAxes(i))
-        axes.push_back(axis.getValue().str());
-    dims.push_back(std::move(axes));
-  }
-  return dims;
-}
-
 void Writer::describeType(json::Object &object, func::FuncOp function, unsigned index) const {
-  auto type = cast<RankedTensorType>(globalType(function, index));
-  json::Array dims;
-  for (StringAttr name : ptl::getDims(type))
-    dims.push_back(name.getValue().str());
-  object["shape"] = json::Array(type.getShape());
-  object["dims"] = std::move(dims);
-  object["sharding"] = sharding(function, index);
+  describeTensor(object, function.getArgAttrDict(index), function.getArgumentTypes()[index]);
   object["layout"] = layout(function.getArgument(index));
 }
 
@@ -139,50 +94,10 @@ json::Array Writer::mesh() const {
   return axes;
 }
 
-void Writer::collectGradients() {
-  step.walk([&](ptl::OptimizeOp op) {
-    auto kernel = op->getParentOfType<rt::KernelOp>();
-    for (auto [name, gradient] :
-         llvm::zip_equal(op.getNames().getAsRange<StringAttr>(), op.getGrads()))
-      if (auto argument = dyn_cast<BlockArgument>(gradient); argument && kernel)
-        gradients[name.getValue()] = kernel.getInputs()[argument.getArgNumber()];
-  });
-}
-
 json::Array Writer::weights() {
-  json::Array list;
-  llvm::StringMap<json::Array> states;
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    if (argument(step, i, "ptl.role") != "state")
-      continue;
-    auto [path, name] = argument(step, i, "ptl.path").rsplit('#');
-    states[path].push_back(
-        json::Object{{"name", name.str()}, {"layout", layout(step.getArgument(i))}});
-  }
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    if (argument(step, i, "ptl.role") != "weight")
-      continue;
-    StringRef path = argument(step, i, "ptl.path");
-    weightNumbers[path] = list.size();
-    json::Object weight{{"path", path.str()}, {"frozen", bool(step.getArgAttr(i, "ptl.frozen"))}};
-    describeType(weight, step, i);
-    if (std::string line = lineOf(step.getArgument(i).getLoc()); !line.empty())
-      weight["line"] = line;
-    json::Array arguments;
-    json::Object init{{"kind", "zeros"}};
-    if (auto attribute = step.getArgAttrOfType<DictionaryAttr>(i, "ptl.init")) {
-      init["kind"] = toJson(attribute.get("kind"));
-      arguments.push_back(toJson(attribute.get("a")));
-      arguments.push_back(toJson(attribute.get("b")));
-    }
-    init["args"] = std::move(arguments);
-    weight["init"] = std::move(init);
-    if (Value gradient = gradients.lookup(path))
-      weight["grad"] = layout(gradient);
-    auto own = states.find(path);
-    weight["states"] = own == states.end() ? json::Array() : std::move(own->second);
-    list.push_back(std::move(weight));
-  }
+  json::Array list = describeWeights(step, places);
+  for (auto [number, weight] : llvm::enumerate(list))
+    weightNumbers[weight.getAsObject()->getString("path").value_or("")] = number;
   return list;
 }
 
@@ -428,7 +343,6 @@ void Writer::addProgram(json::Object &root) {
 /// What the train block says.
 void Writer::addTraining(json::Object &root) {
   if (step) {
-    collectGradients();
     root["weights"] = weights();
     root["data"] = data(step, train.getAs<DictionaryAttr>("data"));
     root["hypers"] = hypers();

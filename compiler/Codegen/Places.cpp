@@ -43,6 +43,8 @@ Place Places::at(rt::BufferAttr buffer) const {
           buffer.getStep(),
           buffer.getPoolStep(),
           buffer.getPool(),
+          buffer.getPart(),
+          buffer.getAxes(),
           {buffer.getRows(), buffer.getCols(), buffer.getStride()}};
 }
 
@@ -74,4 +76,16 @@ Place Places::of(Value value) const {
         kernel::pieceElements(field.layout, place.layout) * bytes;
   }
   return place;
+}
+
+SmallVector<Place> Places::inBucket(const Place &part, ArrayAttr members) {
+  SmallVector<Place> tensors;
+  for (auto member : members.getAsRange<rt::BufferAttr>())
+    tensors.push_back({part.offset + member.getOffset(),
+                       0,
+                       0,
+                       member.getPart(),
+                       member.getAxes(),
+                       {member.getRows(), member.getCols(), member.getStride()}});
+  return tensors;
 }

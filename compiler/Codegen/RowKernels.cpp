@@ -8,13 +8,16 @@
 #include "compiler/Analysis/Kernel/OptimizerGraph.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::codegen;
 
 /// Elements that are worth a thread's wake-up.
 static constexpr int64_t kGrainElements = 16384;
-/// A bucket is divided into rows of this many elements (its size is a multiple of 4096 bytes).
+/// A bucket is divided into rows of this many elements, or of fewer, if it isn't a multiple of
+/// them.
 static constexpr int64_t kFlatRow = 1024;
 
 static SmallVector<int64_t> sizes(const kernel::Graph &graph, ArrayRef<kernel::DimId> dims) {
@@ -123,8 +126,10 @@ FailureOr<std::vector<KernelCall>> RowKernels::callFlat(rt::KernelOp kernel) {
     for (unsigned state = 0; state < optimize.getStatesPerWeight(); ++state)
       operands.push_back(placeOf(optimize.getStates()[state * weights + i]));
     kernel::MatrixLayout layout = operands.front().layout;
-    if (bucket)
-      layout = {bucket.getInt() / kFlatRow, kFlatRow, kFlatRow};
+    if (bucket) {
+      int64_t row = std::gcd(bucket.getInt(), kFlatRow);
+      layout = {bucket.getInt() / row, row, row};
+    }
     unsigned tensors = operands.size();
     for (Place &place : operands)
       place.layout = layout;

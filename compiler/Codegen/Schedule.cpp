@@ -13,7 +13,7 @@ using namespace ptlc::codegen;
 
 /// The kind of stage that the operations outside of loops belong to, as the step goes on.
 static StageOp stageOf(Operation &op, StageOp before) {
-  if (isa<ptl::GlobalNormOp>(op))
+  if (isa<ptl::GlobalNormOp, spmd::SquareSumOp, spmd::RootOp>(op))
     return StageOp::Norm;
   auto kernel = dyn_cast<rt::KernelOp>(op);
   if (kernel && kernel.getKind() == rt::KernelKind::Flat)
@@ -148,7 +148,8 @@ static void addStep(func::FuncOp step, Schedule &schedule) {
   // Views alone are no work.
   llvm::erase_if(schedule.functions, [](const StageFunction &function) {
     return function.op != StageOp::Fb && llvm::all_of(function.operations, [](Operation *op) {
-             return isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp>(op);
+             return isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp,
+                        spmd::BucketSliceOp>(op);
            });
   });
   schedule.stepFunctions = schedule.functions.size();
@@ -194,7 +195,7 @@ Schedule codegen::buildSchedule(ModuleOp module) {
       addForward(module.lookupSymbol<func::FuncOp>("logits"), StageOp::Sample, schedule);
   for (const StageFunction &function : schedule.functions)
     for (Operation *op : function.operations)
-      if (isa<spmd::SpmdDialect>(op->getDialect()))
+      if (spmd::isCollective(op))
         schedule.collectives.push_back(op);
       else if (isa<rt::ExchangeOp>(op))
         schedule.exchanges.push_back(op);

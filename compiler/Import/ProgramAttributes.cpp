@@ -283,6 +283,46 @@ static DictionaryAttr pipelineAttribute(OpBuilder &builder, const sema::Program 
       .get();
 }
 
+/// The rule for a weight: the one with the longest path; null without one.
+static const sema::ZeroRule *zeroRuleFor(const sema::PlanSpec &plan, uint32_t weight) {
+  const sema::ZeroRule *best = nullptr;
+  unsigned strength = 0;
+  for (const sema::ZeroRule &rule : plan.zeros) {
+    if (rule.in.empty() && !best)
+      best = &rule;
+    for (const sema::PathRef &path : rule.in)
+      if (llvm::is_contained(path.weights, weight) && (strength < path.strength || !strength)) {
+        best = &rule;
+        strength = path.strength;
+      }
+  }
+  return best;
+}
+
+/// Per rule that splits something on this mesh: its level, axes, line and the weights that it holds
+/// for.
+static ArrayAttr zeroAttribute(OpBuilder &builder, const sema::Program &program,
+                               const sema::PlanSpec &plan, const lang::SourceManager &sources) {
+  SmallVector<Attribute> rules;
+  for (const sema::ZeroRule &rule : plan.zeros) {
+    SmallVector<StringRef> axes, weights;
+    for (unsigned axis : plan.wide(rule.over))
+      axes.push_back(plan.mesh[axis].name);
+    for (uint32_t weight = 0; weight < program.weights.size(); ++weight)
+      if (zeroRuleFor(plan, weight) == &rule)
+        weights.push_back(program.weights[weight].path);
+    if (!rule.level || axes.empty() || weights.empty())
+      continue;
+    Entries entries(builder);
+    rules.push_back(entries.integer("level", rule.level)
+                        .add("axes", builder.getStrArrayAttr(axes))
+                        .add("weights", builder.getStrArrayAttr(weights))
+                        .text("line", import::placeOf(rule.range, sources))
+                        .get());
+  }
+  return builder.getArrayAttr(rules);
+}
+
 DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Program &program,
                                            const sema::PlanSpec &plan, const Directives &directives,
                                            const lang::SourceManager &sources) {
@@ -313,5 +353,6 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Progr
       .integer("microbatches", plan.microbatches)
       .text("microbatches_line", import::placeOf(plan.microbatchesRange, sources))
       .flag("reproducible", plan.reproducible)
+      .add("zero", zeroAttribute(builder, program, plan, sources))
       .get();
 }

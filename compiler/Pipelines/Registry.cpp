@@ -11,6 +11,7 @@
 #include "compiler/Transforms/Grad/Passes.h"
 #include "compiler/Transforms/Shard/Passes.h"
 #include "compiler/Transforms/Stage/Passes.h"
+#include "compiler/Transforms/Zero/Passes.h"
 #include "dialects/Ptl/Ptl.h"
 #include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
@@ -30,6 +31,7 @@ static void registerPasses() {
   ptlc::stage::registerPtlcStagePasses();
   ptlc::fuse::registerPtlcFusePasses();
   ptlc::memory::registerPtlcMemoryPasses();
+  ptlc::zero::registerPtlcZeroPasses();
   ptlc::cuda::registerPasses();
 }
 

@@ -19,14 +19,16 @@ def Rt_BufferAttr : AttrDef<Rt_Dialect, "Buffer"> {
     size * (r * stride + c) of its level. Inside of `rt.chunks`, piece k of a result
     lies k * `step` bytes further. A value in a slot of `pool` lies n * `pool_step` bytes
     further where the table says that slot n is used; a pool is `Rt_SlotKind` * 8 + number
-    of the stage among those of the rank.
+    of the stage among those of the rank. A part of a bucket lies k * `part` bytes further on
+    the k-th device of a group over `axes`.
 
     Example: `#rt.buffer<micro, offset = 4096, rows = 64, cols = 32, stride = 48>`
   }];
   let parameters = (ins EnumParameter<Rt_MemoryLevel>:$level, "int64_t":$offset, "int64_t":$rows, "int64_t":$cols, "int64_t":$stride,
                         DefaultValuedParameter<"int64_t", "0">:$step, DefaultValuedParameter<"int64_t", "-1">:$pool,
-                        DefaultValuedParameter<"int64_t", "0">:$pool_step);
-  let assemblyFormat = "`<` $level `,` struct($offset, $rows, $cols, $stride, $step, $pool, $pool_step) `>`";
+                        DefaultValuedParameter<"int64_t", "0">:$pool_step,
+                        DefaultValuedParameter<"int64_t", "0">:$part, OptionalParameter<"::mlir::ArrayAttr">:$axes);
+  let assemblyFormat = "`<` $level `,` struct($offset, $rows, $cols, $stride, $step, $pool, $pool_step, $part, $axes) `>`";
 }
 
 def Rt_PhaseAttr : AttrDef<Rt_Dialect, "Phase"> {

@@ -13,6 +13,18 @@ spmd::MeshOp spmd::findMesh(Operation *module) {
   return {};
 }
 
+bool spmd::isCollective(Operation *op) {
+  return isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, PermuteOp,
+             BucketReduceScatterOp, BucketAllGatherOp>(op);
+}
+
+int64_t spmd::groupSize(MeshOp mesh, AxesAttr axes) {
+  int64_t size = 1;
+  for (StringAttr axis : axes.getNames())
+    size *= mesh.getAxisSize(axis).value_or(1);
+  return size;
+}
+
 std::optional<int64_t> spmd::MeshOp::getAxisSize(StringRef name) {
   for (AxisAttr axis : getAxisRange())
     if (axis.getName().getValue() == name)

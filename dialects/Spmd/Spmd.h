@@ -21,8 +21,17 @@ namespace ptlc::spmd {
 /// Of a collective, a text: what was weighed, too, and would have been dearer.
 inline constexpr llvm::StringLiteral kInsteadOf = "spmd.instead_of";
 
+/// Digits of the exact sums that `spmd.square_sum` makes; see there.
+inline constexpr int64_t kSumDigits = 12;
+
 /// Returns the only mesh of a module, or null.
 MeshOp findMesh(mlir::Operation *module);
+
+/// True if the operation moves data between devices.
+bool isCollective(mlir::Operation *op);
+
+/// Returns the number of devices in a group over `axes`.
+int64_t groupSize(MeshOp mesh, AxesAttr axes);
 
 } // namespace ptlc::spmd
 

@@ -207,4 +207,6 @@ def Spmd_MaskOp : Spmd_Collective<"mask", [DeclareOpInterfaceMethods<ShardingRul
   let assemblyFormat = "$x `fill` custom<Number>($fill) `cuts` $cuts `on` $mesh attr-dict `:` type($x) `->` type($result)";
 }
 
+include "dialects/Spmd/SpmdBucketOps.td"
+
 #endif // PTLC_DIALECTS_SPMD_SPMDOPS_TD

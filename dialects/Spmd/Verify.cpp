@@ -1,7 +1,7 @@
 //===- Verify.cpp - Verifiers of the spmd dialect -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#include "dialects/Spmd/Spmd.h"
+#include "dialects/Spmd/Verify.h"
 
 using namespace mlir;
 using namespace ptlc;
@@ -41,8 +41,7 @@ LogicalResult MeshOp::verify() {
   return success();
 }
 
-/// (C1) of every collective.
-static LogicalResult verifyAxes(Operation *op, AxesAttr axes) {
+LogicalResult spmd::verifyAxes(Operation *op, AxesAttr axes) {
   if (axes.getNames().empty())
     return op->emitOpError("needs at least one axis");
   for (auto [index, name] : llvm::enumerate(axes.getNames()))
@@ -51,15 +50,14 @@ static LogicalResult verifyAxes(Operation *op, AxesAttr axes) {
   return success();
 }
 
-/// Returns the mesh that `op` refers to, with a diagnostic if there is none.
-static MeshOp lookUpMesh(Operation *op, FlatSymbolRefAttr symbol, SymbolTableCollection &tables) {
+MeshOp spmd::lookUpMesh(Operation *op, FlatSymbolRefAttr symbol, SymbolTableCollection &tables) {
   auto mesh = tables.lookupNearestSymbolFrom<MeshOp>(op, symbol);
   if (!mesh)
     op->emitOpError() << "there is no mesh '" << symbol.getValue() << "'";
   return mesh;
 }
 
-static LogicalResult verifyAxesOf(Operation *op, MeshOp mesh, ArrayRef<StringAttr> names) {
+LogicalResult spmd::verifyAxesOf(Operation *op, MeshOp mesh, ArrayRef<StringAttr> names) {
   for (StringAttr name : names)
     if (!mesh.getAxisSize(name.getValue()))
       return op->emitOpError() << "mesh '" << mesh.getSymName() << "' has no axis '"

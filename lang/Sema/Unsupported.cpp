@@ -1,9 +1,8 @@
 //===- Unsupported.cpp - What this compiler can't carry out yet -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every entry of a plan is checked, but only shards and micro-batches are
-// compiled. What would be lost silently is refused at its line. Axes of size 1
-// change nothing, so rules over them pass.
+// Every entry of a plan is checked, but not all are compiled. What would be lost silently is
+// refused at its line. Axes of size 1 change nothing, so rules over them pass.
 //===----------------------------------------------------------------------===//
 #include "lang/Sema/Program.h"
 
@@ -37,8 +36,9 @@ private:
 
 void Refusal::storage() {
   for (const ZeroRule &rule : plan.zeros)
-    if (rule.level > 0 && isWide(rule.over.axes))
-      refuse(rule.range, "'zero'");
+    if (rule.level > 0 && isWide(rule.over.axes) && plan.pipeline &&
+        isWide(plan.pipeline->over.axes))
+      refuse(rule.range, "'zero' with 'pipeline'");
   for (const PrecisionRule &rule : plan.precisions)
     if (rule.precision != Precision::F32)
       refuse(rule.range, "'precision' other than f32");

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/Collective.h"
 
+#include <algorithm>
+
 namespace ptlrt {
 
 const char *collectiveName(CollectiveKind kind) {
@@ -37,6 +39,16 @@ const char *reduceName(ReduceKind kind) {
     return "min";
   }
   return "";
+}
+
+std::vector<int64_t> Collective::foldSizes(const Mesh &mesh) const {
+  std::vector<int> order = axes;
+  if (kind == CollectiveKind::AllReduce)
+    std::sort(order.begin(), order.end());
+  std::vector<int64_t> sizes;
+  for (int axis : order)
+    sizes.push_back(mesh.size(axis));
+  return sizes;
 }
 
 std::string Collective::describe(const Mesh &mesh) const {

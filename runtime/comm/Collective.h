@@ -26,17 +26,21 @@ const char *collectiveName(CollectiveKind kind);
 const char *reduceName(ReduceKind kind);
 
 /// Data of a collective. All-reduce and broadcast work in place on `in`. For the others `in` and
-/// `out` don't overlap. All-gather reads this rank's piece of [outer, length, inner] at `in` and
-/// writes the whole to `out`, reduce-scatter reads the whole and writes the piece. Pieces cut
-/// `length` by the axes of the group, by nested ceil division (pieceExtent); they may end early or
-/// be empty. All-to-all joins the pieces of one dimension and cuts another: the whole is [outer,
-/// length, middle, other, inner], `in` holds a piece of `length` and `out` one of `other`, or the
-/// other way round (`joinsSecond`). Permute gives `in` on as it is, to `out` of another rank.
+/// `out` don't overlap, but for a piece in its own place (`step`). All-gather reads this rank's
+/// piece of [outer, length, inner] at `in` and writes the whole to `out`, reduce-scatter reads the
+/// whole and writes the piece. Pieces cut `length` by the axes of the group, by nested ceil
+/// division (pieceExtent); they may end early or be empty. All-to-all joins the pieces of one
+/// dimension and cuts another: the whole is [outer, length, middle, other, inner], `in` holds a
+/// piece of `length` and `out` one of `other`, or the other way round (`joinsSecond`). Permute
+/// gives `in` on as it is, to `out` of another rank.
 struct CommSegment {
   Layout in, out;
   int64_t outer = 1, length = 1, inner = 1;
   int64_t middle = 1, other = 1; ///< all-to-all
   bool joinsSecond = false;      ///< all-to-all: `other` is joined, `length` is cut
+  /// All-gather and reduce-scatter: the piece of the k-th member lies k * step bytes further. So it
+  /// may be the part of the whole that it becomes or comes from.
+  int64_t step = 0;
 
   int64_t whole() const { return outer * length * middle * other * inner; }
 };
@@ -54,6 +58,9 @@ struct Collective {
   int64_t times = 1;         ///< calls per step
   std::string line, reason;
 
+  /// Sizes of the axes in the order in which members are folded; an all-reduce's are those of the
+  /// mesh, ascending.
+  std::vector<int64_t> foldSizes(const Mesh &mesh) const;
   /// "all_reduce sum over dp (model.ptl:31:12)".
   std::string describe(const Mesh &mesh) const;
 };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The interface of all back ends. Ranks of a group call the same collectives in
-// the same order. Sums are taken in ascending order of ranks, so results are the
+// the same order. Sums are taken in the order of Collective::foldSizes, so results are the
 // same bits on every back end. A rank that fails calls abort(); then every call
 // of every rank returns an error, soon.
 //===----------------------------------------------------------------------===//

@@ -64,16 +64,22 @@ Piece pieceOf(const TensorInfo &tensor, const Mesh &mesh, int rank) {
   return piece;
 }
 
-int firstHolder(const TensorInfo &tensor, const Mesh &mesh, int rank) {
-  std::vector<int> others;
-  for (int axis = 0; axis < static_cast<int>(mesh.axes().size()); ++axis) {
-    bool cuts = false;
-    for (const std::vector<int> &axes : tensor.sharding)
-      cuts |= std::find(axes.begin(), axes.end(), axis) != axes.end();
-    if (!cuts)
-      others.push_back(axis);
-  }
-  return mesh.group(rank, others).front();
+Window windowOf(const Split &split, const Mesh &mesh, int rank) {
+  if (split.axes.empty())
+    return {};
+  int64_t place = 0;
+  for (int axis : split.axes)
+    place = place * mesh.size(axis) + mesh.coordinate(rank, axis);
+  int64_t begin = place * split.part;
+  return {split.offset + begin, split.offset + begin + split.part, split.packed ? begin : 0};
+}
+
+ByteRange heldBytes(const Storage &storage, const Mesh &mesh, int rank) {
+  const Layout &layout = storage.layout;
+  Window window = windowOf(storage.split, mesh, rank);
+  int64_t end = layout.offset + ((layout.rows - 1) * layout.stride + layout.cols) * 4;
+  int64_t from = std::max(layout.offset, window.begin), to = std::min(end, window.end);
+  return {from - window.shift, std::max<int64_t>(to - from, 0)};
 }
 
 } // namespace ptlrt

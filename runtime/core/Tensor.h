@@ -12,6 +12,8 @@
 #include "runtime/core/Mesh.h"
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <span>
 
 namespace ptlrt {
 
@@ -28,6 +30,35 @@ struct Layout {
   int64_t stride = 1; ///< elements
 };
 
+/// How a bucket is split: the rank at place k of its group over `axes` has bytes
+/// [k * part, (k + 1) * part) from `offset` on. If they are `packed` they lie at `offset` there.
+struct Split {
+  int64_t offset = 0, part = 0; ///< bytes
+  bool packed = false;
+  std::vector<int> axes; ///< of the mesh, major first; empty: not split
+};
+
+/// Where a tensor of a bucket, or one by itself, is stored. `layout` says where it would lie if all
+/// parts of the bucket lay behind each other.
+struct Storage {
+  Layout layout;
+  Split split;
+};
+
+/// What one rank has of such a tensor.
+struct Window {
+  int64_t begin = 0, end = INT64_MAX; ///< bytes of the layout
+  int64_t shift = 0;                  ///< bytes from the layout to where they are, downwards
+};
+Window windowOf(const Split &split, const Mesh &mesh, int rank);
+
+/// Bytes of an arena.
+struct ByteRange {
+  int64_t offset = 0, bytes = 0;
+};
+/// From the first to the last byte that a rank has of an f32 tensor.
+ByteRange heldBytes(const Storage &storage, const Mesh &mesh, int rank);
+
 /// A logical tensor and how it is cut: per dimension the axes of the mesh, major first.
 struct TensorInfo {
   std::string name;
@@ -36,6 +67,7 @@ struct TensorInfo {
   std::vector<std::string> dims;
   std::vector<std::vector<int>> sharding; ///< empty: not cut
   Layout layout;
+  Split split;
 
   int64_t elements() const;
   /// "[256, 64]".
@@ -49,10 +81,6 @@ struct Piece {
   std::array<Extent, kMaxDims> extent{};
 };
 Piece pieceOf(const TensorInfo &tensor, const Mesh &mesh, int rank);
-/// The first rank that holds the same piece as `rank`: of those with its coordinates on the axes
-/// that cut the tensor.
-int firstHolder(const TensorInfo &tensor, const Mesh &mesh, int rank);
-
 /// `count` elements from global index `global`, at element `local` of the padded piece.
 struct Run {
   int64_t global, local, count;
@@ -88,6 +116,21 @@ void forEachPair(const Layout &first, int64_t a, const Layout &second, int64_t b
       offset += elements * size;
     });
     b += part;
+  });
+}
+
+/// The same of those that are in a window: `visit(byte offset in the arena, first, elements)`,
+/// where `first` counts from `local`.
+template <typename Visitor>
+void forEachHeld(const Layout &layout, const Window &window, int64_t size, int64_t local,
+                 int64_t count, Visitor &&visit) {
+  int64_t done = 0;
+  forEachPart(layout, size, local, count, [&](int64_t offset, int64_t part) {
+    int64_t from = std::clamp<int64_t>((window.begin - offset) / size, 0, part);
+    int64_t to = std::clamp<int64_t>((window.end - offset) / size, 0, part);
+    if (from < to)
+      visit(offset + from * size - window.shift, done + from, to - from);
+    done += part;
   });
 }
 

@@ -18,24 +18,24 @@ std::string indexOf(int64_t element, std::span<const int64_t> shape) {
   return fmt::format("[{}]", fmt::join(index, ", "));
 }
 
-std::optional<Difference> compareReplicas(const TensorInfo &tensor, const Layout &layout,
+std::optional<Difference> compareReplicas(const TensorInfo &tensor, const Storage &storage,
                                           const Mesh &mesh, int rank, const uint8_t *first,
                                           const uint8_t *second) {
   std::optional<Difference> found;
-  Layout own = layout;
-  own.offset = 0;
+  Window window = windowOf(storage.split, mesh, rank);
+  int64_t begin = heldBytes(storage, mesh, rank).offset;
   forEachRun(pieceOf(tensor, mesh, rank), [&](Run run) {
-    int64_t global = run.global;
-    forEachPart(own, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
+    auto compare = [&](int64_t offset, int64_t element, int64_t count) {
+      offset -= begin;
       for (int64_t i = 0; !found && i < count; ++i) {
-        Difference here{global + i, 0, 0};
+        Difference here{run.global + element + i, 0, 0};
         std::memcpy(&here.first, first + offset + 4 * i, 4);
         std::memcpy(&here.second, second + offset + 4 * i, 4);
         if (std::memcmp(&here.first, &here.second, 4) != 0)
           found = here;
       }
-      global += count;
-    });
+    };
+    forEachHeld(storage.layout, window, 4, run.local, run.count, compare);
     return !found;
   });
   return found;

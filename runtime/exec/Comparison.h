@@ -18,16 +18,12 @@ struct Difference {
   float first, second;
 };
 
-/// Bytes from the first element of a matrix in the arena to the last.
-inline int64_t bytesOf(const Layout &layout) {
-  return ((layout.rows - 1) * layout.stride + layout.cols) * 4;
-}
 /// "[3, 2]": an element's place in a tensor.
 std::string indexOf(int64_t element, std::span<const int64_t> shape);
 
 /// The first element of `rank`'s piece whose bits differ. `first` and `second` point at the pieces
-/// of two ranks that hold the same, where their layout begins.
-std::optional<Difference> compareReplicas(const TensorInfo &tensor, const Layout &layout,
+/// of two ranks that hold the same: what heldBytes() says.
+std::optional<Difference> compareReplicas(const TensorInfo &tensor, const Storage &storage,
                                           const Mesh &mesh, int rank, const uint8_t *first,
                                           const uint8_t *second);
 

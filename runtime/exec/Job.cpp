@@ -355,10 +355,11 @@ void Job::fill(RankState &state) const {
     if (!origin.fileData && origin.initial.kind == InitialKind::Zeros)
       continue; // the arena is zero
     const WeightInfo *weight = info(state.rank.rank).findWeight(origin.tensor->name);
-    const Layout *layout = weight ? layoutOf(*weight, originParts[number]) : nullptr;
-    if (!layout)
+    std::optional<Storage> storage =
+        weight ? storageOf(*weight, originParts[number]) : std::nullopt;
+    if (!storage)
       continue; // another stage's
-    origin.layout = *layout;
+    origin.storage = *storage;
     fillPiece(origin, info().mesh, state.rank, state.memory());
   }
 }

@@ -21,6 +21,7 @@ private:
   Status sizes();
   Status layout(const std::string &name, const Layout &layout, int64_t elementBytes,
                 int64_t elements);
+  Status storage(const std::string &name, const Storage &storage, int64_t elements);
   Status weight(const WeightInfo &weight);
   Status fields(const DataSpec &data, int64_t microbatches);
   Status scalar(const char *name, int64_t offset);
@@ -50,6 +51,31 @@ Status Checker::layout(const std::string &name, const Layout &layout, int64_t el
   return Status::ok();
 }
 
+/// Parts of a bucket must fit into the arena, and the tensor into the bucket.
+Status Checker::storage(const std::string &name, const Storage &storage, int64_t elements) {
+  const Split &split = storage.split;
+  if (split.axes.empty())
+    return layout(name, storage.layout, 4, elements);
+  int64_t ranks = 1;
+  for (int axis : split.axes)
+    ranks *= info.mesh.size(axis);
+  int64_t room = split.part * (split.packed ? 1 : ranks);
+  if (split.part < 1 || split.part % 4 != 0 || split.offset < 0 ||
+      split.offset + room > info.arenaBytes)
+    return failure("a part of {} bytes of '{}' lies outside of the arena of {} bytes", split.part,
+                   name, info.arenaBytes);
+  Layout inBucket = storage.layout;
+  int64_t last =
+      inBucket.offset - split.offset + 4 * ((inBucket.rows - 1) * inBucket.stride + inBucket.cols);
+  if (inBucket.offset < split.offset || last > split.part * ranks)
+    return failure("'{}' lies outside of its bucket of {} bytes", name, split.part * ranks);
+  inBucket.offset = 0;
+  return inBucket.rows * inBucket.cols == elements && inBucket.stride >= inBucket.cols
+             ? Status::ok()
+             : failure("'{}' has {} elements, its layout is {} x {}, stride {}", name, elements,
+                       inBucket.rows, inBucket.cols, inBucket.stride);
+}
+
 static int64_t localElements(const TensorInfo &tensor, const Mesh &mesh) {
   Piece piece = pieceOf(tensor, mesh, 0);
   int64_t elements = 1;
@@ -63,11 +89,11 @@ Status Checker::weight(const WeightInfo &weight) {
   int64_t elements = localElements(weight.tensor, info.mesh);
   if (weight.tensor.element != Element::F32)
     return failure("weight '{}' isn't f32", name);
-  PTLRT_TRY(layout(name, weight.tensor.layout, 4, elements));
+  PTLRT_TRY(storage(name, weight.storage(), elements));
   if (weight.gradient)
-    PTLRT_TRY(layout(name + " (gradient)", *weight.gradient, 4, elements));
+    PTLRT_TRY(storage(name + " (gradient)", *weight.gradient, elements));
   for (const StateInfo &state : weight.states)
-    PTLRT_TRY(layout(name + "#" + state.name, state.layout, 4, elements));
+    PTLRT_TRY(storage(name + "#" + state.name, state.storage, elements));
   return Status::ok();
 }
 
@@ -161,8 +187,15 @@ Status Checker::segment(const Collective &collective, const CommSegment &segment
     out = cut(segment.joinsSecond ? segment.length : segment.other);
     break;
   }
-  PTLRT_TRY(layout(name, segment.in, size, in));
-  return layout(name, segment.out, size, out);
+  // The place of the last member of a group.
+  int64_t members = 1;
+  for (int64_t axis : sizes)
+    members *= axis;
+  int64_t step = segment.step * (members - 1);
+  Layout first = segment.in, second = segment.out;
+  (collective.kind == CollectiveKind::AllGather ? first : second).offset += step;
+  PTLRT_TRY(layout(name, first, size, in));
+  return layout(name, second, size, out);
 }
 
 Status Checker::table() {

@@ -46,6 +46,18 @@ static int readAxis(const json &from, const Mesh &mesh) {
   return axis;
 }
 
+static Storage readStorage(const json &from, const Mesh &mesh) {
+  Storage storage{readLayout(from), {}};
+  if (!from.contains("part"))
+    return storage;
+  storage.split.offset = from.at("bucket");
+  storage.split.part = from.at("part");
+  storage.split.packed = from.at("packed");
+  for (const json &axis : from.at("axes"))
+    storage.split.axes.push_back(readAxis(axis, mesh));
+  return storage;
+}
+
 /// Reads what weights, fields and logits have in common.
 static TensorInfo readTensor(const json &from, const char *nameKey, const Mesh &mesh) {
   TensorInfo tensor;
@@ -64,7 +76,9 @@ static TensorInfo readTensor(const json &from, const char *nameKey, const Mesh &
   if (tensor.sharding.size() > tensor.shape.size())
     throw BrokenMetadata{
         fmt::format("'{}' has a sharding of {} dimensions", tensor.name, tensor.sharding.size())};
-  tensor.layout = readLayout(from.at("layout"));
+  Storage storage = readStorage(from.at("layout"), mesh);
+  tensor.layout = storage.layout;
+  tensor.split = storage.split;
   return tensor;
 }
 
@@ -80,9 +94,9 @@ static WeightInfo readWeight(const json &from, const Mesh &mesh) {
   weight.frozen = from.value("frozen", false);
   weight.line = from.value("line", "");
   if (from.contains("grad") && !from["grad"].empty())
-    weight.gradient = readLayout(from["grad"]);
+    weight.gradient = readStorage(from["grad"], mesh);
   for (const json &state : from.value("states", json::array()))
-    weight.states.push_back({state.at("name"), readLayout(state.at("layout"))});
+    weight.states.push_back({state.at("name"), readStorage(state.at("layout"), mesh)});
   return weight;
 }
 
@@ -193,6 +207,7 @@ static Collective readCollective(const json &from, const Mesh &mesh) {
     result.outer = segment.value("outer", int64_t{1});
     result.length = segment.value("length", int64_t{1});
     result.inner = segment.value("inner", int64_t{1});
+    result.step = segment.value("step", int64_t{0});
     result.middle = segment.value("middle", int64_t{1});
     result.other = segment.value("other", int64_t{1});
     result.joinsSecond = segment.value("joins_second", false);

@@ -20,7 +20,7 @@ namespace ptlrt {
 /// An optimizer's state of one weight; named "path#m" in files.
 struct StateInfo {
   std::string name;
-  Layout layout;
+  Storage storage;
 };
 
 struct WeightInfo {
@@ -28,8 +28,10 @@ struct WeightInfo {
   Initial initial;
   bool frozen = false;
   std::string line; ///< where it is declared, or empty
-  std::optional<Layout> gradient;
+  std::optional<Storage> gradient;
   std::vector<StateInfo> states;
+
+  Storage storage() const { return {tensor.layout, tensor.split}; }
 };
 
 /// A number that the runtime writes before each step.

@@ -24,7 +24,6 @@ struct RankState : RankContext {
   std::unique_ptr<Communicator> comm;
   const Play *play = nullptr; ///< what it does in a step
   RankTrace trace;
-  std::vector<float> normBlocks; ///< scratch of ptlrt_global_norm
 
   uint8_t *memory() const { return arena->data(); }
   float &floatAt(int64_t offset) const { return *reinterpret_cast<float *>(memory() + offset); }

@@ -84,7 +84,7 @@ private:
     return sourceOf(pair.name, pair.weight->tensor, pair.holders, info.mesh, *talker.comm);
   }
   TensorSource onOne(const Pair &pair) const {
-    return sourceOf(pair.name, *pair.tensorOfOne, pair.layoutOfOne, one.job->info().mesh,
+    return sourceOf(pair.name, *pair.tensorOfOne, {pair.layoutOfOne, {}}, one.job->info().mesh,
                     *one.state().comm);
   }
   void add(const std::string &place, std::string text) {
@@ -122,10 +122,10 @@ Status SelfCheck::pairUp() {
     weights.push_back({&mine, name, &its.tensor, held({}), its.tensor.layout});
     if (mine.gradient)
       gradients.push_back(
-          {&mine, name, &its.tensor, held({TensorPart::Kind::Gradient, 0}), *its.gradient});
+          {&mine, name, &its.tensor, held({TensorPart::Kind::Gradient, 0}), its.gradient->layout});
     for (size_t s = 0; s < mine.states.size(); ++s)
       weights.push_back({&mine, name + "#" + mine.states[s].name, &its.tensor,
-                         held({TensorPart::Kind::State, s}), its.states[s].layout});
+                         held({TensorPart::Kind::State, s}), its.states[s].storage.layout});
   }
   return isSame ? Status::ok() : failure("the program for one rank has other weights");
 }
@@ -212,20 +212,22 @@ Status SelfCheck::compareRanks(const Pair &pair, RankState &talker, const std::s
   std::vector<uint8_t> first, second;
   size_t fetched = pair.holders.size();
   auto fetch = [&](const Holder &from, std::vector<uint8_t> &to) {
-    to.resize(bytesOf(from.layout));
-    return talker.comm->fetch(from.rank, from.layout.offset, bytesOf(from.layout), to.data());
+    ByteRange range = heldBytes(from.storage, info.mesh, from.rank);
+    to.resize(range.bytes);
+    return talker.comm->fetch(from.rank, range.offset, range.bytes, to.data());
   };
   for (size_t number = 0; number < pair.holders.size(); ++number) {
-    int rank = pair.holders[number].rank;
+    const Holder &own = pair.holders[number];
+    int rank = own.rank;
     size_t other = firstHolder(pair.holders, tensor, info.mesh, rank);
-    if (other == number)
+    if (other == number || heldBytes(own.storage, info.mesh, rank).bytes == 0)
       continue;
     int holder = pair.holders[other].rank;
     if (std::exchange(fetched, other) != other)
       PTLRT_TRY(fetch(pair.holders[other], first));
-    PTLRT_TRY(fetch(pair.holders[number], second));
-    std::optional<Difference> found = compareReplicas(tensor, pair.holders[number].layout,
-                                                      info.mesh, rank, first.data(), second.data());
+    PTLRT_TRY(fetch(own, second));
+    std::optional<Difference> found =
+        compareReplicas(tensor, own.storage, info.mesh, rank, first.data(), second.data());
     if (!found)
       continue;
     add(pair.weight->line,

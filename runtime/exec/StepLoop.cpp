@@ -208,17 +208,19 @@ Status StepLoop::compareWithFirst(const WeightInfo &weight, const std::string &n
                                   TensorPart part) {
   std::vector<Holder> holders = holdersOf(job.set(), weight.tensor.name, part);
   const Holder &first = holders[firstHolder(holders, weight.tensor, info.mesh, state.rank.rank)];
-  const Layout &own = *layoutOf(weight, part);
-  if (first.rank == state.rank.rank)
+  const Storage own = *storageOf(weight, part);
+  ByteRange range = heldBytes(own, info.mesh, state.rank.rank);
+  if (first.rank == state.rank.rank || range.bytes == 0)
     return Status::ok();
-  replica.resize(std::max(bytesOf(own), bytesOf(first.layout)));
-  PTLRT_TRY(
-      state.comm->fetch(first.rank, first.layout.offset, bytesOf(first.layout), replica.data()));
-  if (first.layout.cols != own.cols || first.layout.stride != own.stride)
-    return failure("'{}' lies in rows of {} here, of {} on rank {}", name, own.cols,
-                   first.layout.cols, first.rank);
+  ByteRange theirs = heldBytes(first.storage, info.mesh, first.rank);
+  replica.resize(std::max(range.bytes, theirs.bytes));
+  PTLRT_TRY(state.comm->fetch(first.rank, theirs.offset, theirs.bytes, replica.data()));
+  const Layout &layout = first.storage.layout;
+  if (layout.cols != own.layout.cols || layout.stride != own.layout.stride)
+    return failure("'{}' lies in rows of {} here, of {} on rank {}", name, own.layout.cols,
+                   layout.cols, first.rank);
   std::optional<Difference> found = compareReplicas(weight.tensor, own, info.mesh, state.rank.rank,
-                                                    replica.data(), state.memory() + own.offset);
+                                                    replica.data(), state.memory() + range.offset);
   if (!found)
     return Status::ok();
   return failure("replicas differ: element {} of '{}' is {} here, {} on rank {}",

@@ -31,9 +31,10 @@ static void fillChunks(int64_t begin, int64_t end, void *const *buffers, const i
 }
 
 void fillPiece(const TensorOrigin &origin, const Mesh &mesh, ptlrt_rank &rank, uint8_t *arena) {
+  Window window = windowOf(origin.storage.split, mesh, rank.rank);
   forEachRun(pieceOf(*origin.tensor, mesh, rank.rank), [&](Run run) {
-    int64_t global = run.global;
-    forEachPart(origin.layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
+    auto fill = [&](int64_t offset, int64_t first, int64_t count) {
+      int64_t global = run.global + first;
       auto *to = reinterpret_cast<float *>(arena + offset);
       if (origin.fileData) {
         std::memcpy(to, origin.fileData + global * 4, count * 4);
@@ -42,8 +43,8 @@ void fillPiece(const TensorOrigin &origin, const Mesh &mesh, ptlrt_rank &rank, u
         void *buffers[] = {&work};
         ptlrt_launch(&rank, fillChunks, ceilDivide(count, kChunk), 1, buffers, nullptr);
       }
-      global += count;
-    });
+    };
+    forEachHeld(origin.storage.layout, window, 4, run.local, run.count, fill);
     return true;
   });
 }
@@ -52,8 +53,9 @@ namespace {
 /// Reads elements of one tensor out of a rank's arena.
 class PieceReader {
 public:
-  PieceReader(const TensorInfo &tensor, const Layout &layout, const Mesh &mesh, int rank)
-      : piece(pieceOf(tensor, mesh, rank)), layout(layout), rank(rank) {}
+  PieceReader(const TensorInfo &tensor, const Storage &storage, const Mesh &mesh, int rank)
+      : piece(pieceOf(tensor, mesh, rank)), layout(storage.layout),
+        window(windowOf(storage.split, mesh, rank)), rank(rank) {}
   /// Copies what the rank holds of elements [begin, begin + count).
   Status read(Communicator &comm, int64_t begin, int64_t count, float *to);
 
@@ -64,6 +66,7 @@ private:
 
   Piece piece;
   Layout layout;
+  Window window;
   int rank;
   std::vector<uint8_t> span; ///< of the arena, from the first of the elements to the last
 };
@@ -75,11 +78,9 @@ void PieceReader::forEach(int64_t begin, int64_t count, Visitor &&visit) const {
     int64_t from = std::max(run.global, begin);
     int64_t end = std::min(run.global + run.count, begin + count);
     if (from < end)
-      forEachPart(layout, 4, run.local + from - run.global, end - from,
-                  [&](int64_t offset, int64_t part) {
-                    visit(offset, from, part);
-                    from += part;
-                  });
+      forEachHeld(
+          layout, window, 4, run.local + from - run.global, end - from,
+          [&](int64_t offset, int64_t first, int64_t part) { visit(offset, from + first, part); });
     return run.global < begin + count;
   });
 }
@@ -101,40 +102,44 @@ Status PieceReader::read(Communicator &comm, int64_t begin, int64_t count, float
   return Status::ok();
 }
 
-const Layout *layoutOf(const WeightInfo &weight, TensorPart part) {
+std::optional<Storage> storageOf(const WeightInfo &weight, TensorPart part) {
   switch (part.kind) {
   case TensorPart::Kind::Weight:
-    return &weight.tensor.layout;
+    return weight.storage();
   case TensorPart::Kind::Gradient:
-    return weight.gradient ? &*weight.gradient : nullptr;
+    return weight.gradient;
   case TensorPart::Kind::State:
-    return part.state < weight.states.size() ? &weight.states[part.state].layout : nullptr;
+    return part.state < weight.states.size() ? std::optional(weight.states[part.state].storage)
+                                             : std::nullopt;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 std::vector<Holder> holdersOf(const ProgramSet &programs, const std::string &path,
                               TensorPart part) {
-  std::vector<const Layout *> places; // of each program
+  std::vector<std::optional<Storage>> places; // of each program
   for (size_t number = 0; number < programs.count(); ++number) {
     const WeightInfo *weight = programs.part(number).findWeight(path);
-    places.push_back(weight ? layoutOf(*weight, part) : nullptr);
+    places.push_back(weight ? storageOf(*weight, part) : std::nullopt);
   }
   std::vector<Holder> holders;
   for (int rank = 0; rank < programs.whole().mesh.ranks(); ++rank)
-    if (const Layout *layout = places[programs.partOf(rank)])
-      holders.push_back({rank, *layout});
+    if (const std::optional<Storage> &storage = places[programs.partOf(rank)])
+      holders.push_back({rank, *storage});
   return holders;
 }
 
 size_t firstHolder(std::span<const Holder> holders, const TensorInfo &tensor, const Mesh &mesh,
                    int rank) {
+  auto agree = [&](const Holder &other, std::span<const int> axes) {
+    return std::all_of(axes.begin(), axes.end(), [&](int axis) {
+      return mesh.coordinate(other.rank, axis) == mesh.coordinate(rank, axis);
+    });
+  };
   auto isSame = [&](const Holder &other) {
-    for (const std::vector<int> &axes : tensor.sharding)
-      for (int axis : axes)
-        if (mesh.coordinate(other.rank, axis) != mesh.coordinate(rank, axis))
-          return false;
-    return true;
+    return agree(other, other.storage.split.axes) &&
+           std::all_of(tensor.sharding.begin(), tensor.sharding.end(),
+                       [&](const std::vector<int> &axes) { return agree(other, axes); });
   };
   return std::find_if(holders.begin(), holders.end(), isSame) - holders.begin();
 }
@@ -144,7 +149,7 @@ TensorSource sourceOf(const std::string &name, const TensorInfo &tensor,
   std::vector<PieceReader> readers;
   for (size_t number = 0; number < holders.size(); ++number)
     if (firstHolder(holders, tensor, mesh, holders[number].rank) == number)
-      readers.emplace_back(tensor, holders[number].layout, mesh, holders[number].rank);
+      readers.emplace_back(tensor, holders[number].storage, mesh, holders[number].rank);
   return {name, tensor.shape,
           [readers = std::move(readers), &comm](int64_t begin, int64_t count, float *to) mutable {
             for (PieceReader &reader : readers)
@@ -157,7 +162,7 @@ TensorSource sourceOf(const std::string &name, const TensorInfo &tensor, const L
                       const Mesh &mesh, Communicator &comm) {
   std::vector<Holder> holders;
   for (int rank = 0; rank < mesh.ranks(); ++rank)
-    holders.push_back({rank, layout});
+    holders.push_back({rank, {layout, {}}});
   return sourceOf(name, tensor, holders, mesh, comm);
 }
 

@@ -13,10 +13,10 @@
 
 namespace ptlrt {
 
-/// Where one tensor's values come from. `layout` may be the weight's own or a state's.
+/// Where one tensor's values come from. `storage` may be the weight's own or a state's.
 struct TensorOrigin {
   const TensorInfo *tensor = nullptr;
-  Layout layout;
+  Storage storage;
   const uint8_t *fileData = nullptr; ///< f32 elements of a file; null: `initial`
   Initial initial;
 };
@@ -27,18 +27,18 @@ void fillPiece(const TensorOrigin &origin, const Mesh &mesh, ptlrt_rank &rank, u
 /// A rank that holds a piece of a tensor, and where.
 struct Holder {
   int rank = 0;
-  Layout layout;
+  Storage storage;
 };
 /// Which of a weight's tensors: itself, its gradient, or one of its states.
 struct TensorPart {
   enum class Kind : uint8_t { Weight, Gradient, State } kind = Kind::Weight;
   size_t state = 0;
 };
-/// Where that part of the weight lies, or null if it has none.
-const Layout *layoutOf(const WeightInfo &weight, TensorPart part);
+/// Where that part of the weight lies, or nothing if it has none.
+std::optional<Storage> storageOf(const WeightInfo &weight, TensorPart part);
 /// The ranks that hold the weight `path`, ascending; none if there is no such part.
 std::vector<Holder> holdersOf(const ProgramSet &programs, const std::string &path, TensorPart part);
-/// Of `holders`, the number of the first that holds the same piece as the rank `rank`.
+/// Of `holders`, the number of the first that holds the same elements as the rank `rank`.
 size_t firstHolder(std::span<const Holder> holders, const TensorInfo &tensor, const Mesh &mesh,
                    int rank);
 

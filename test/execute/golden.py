@@ -53,6 +53,7 @@ def program(case, run, options):
     rules = [f"shard {options.shard}"] if options.shard else []
     rules += [f"microbatches {options.microbatches}"] if options.microbatches > 1 else []
     rules += [f"pipeline blocks, over: pp, {options.pipeline}"] if options.pipeline else []
+    rules += [f"zero {options.zero}"] if options.zero else []
     rules += ["reproducible"] if options.reproducible else []
     return (f"{(HERE / 'Inputs' / (kind + '.ptl')).read_text()}\n"
             f"train {MODELS[kind]} {{\n  data {data}\n  batch {run['batch']}\n  steps {run['steps']}\n  optimizer {rule}\n{schedule}{clip}}}\n\n"
@@ -137,12 +138,13 @@ def main():
     parser.add_argument("--shard", default="batch: dp", help="what the plan cuts (default: %(default)s)")
     parser.add_argument("--microbatches", type=int, default=1)
     parser.add_argument("--pipeline", default="", help="stages over pp, such as 'schedule: gpipe'")
+    parser.add_argument("--zero", default="", help="what is stored in parts: '1, over: dp'")
     parser.add_argument("--reproducible", action="store_true")
     options = parser.parse_args()
     case = HERE / "golden" / options.case
     run = json.loads((case / "expected.json").read_text())
     kind = options.case.split("_")[0]
-    variant = "".join(letter if letter.isalnum() else "_" for letter in options.pipeline)
+    variant = "".join(letter if letter.isalnum() else "_" for letter in options.pipeline + options.zero)
     work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.microbatches}-{variant}"
     # What an earlier run left must not stand in for what this one should write.
     shutil.rmtree(work, ignore_errors=True)

@@ -8,6 +8,8 @@
 #include "dialects/Spmd/Spmd.h"
 #include "llvm/Support/Path.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::cpu;
@@ -73,7 +75,25 @@ llvm::Value *StageCode::address(const Place &place) {
     llvm::Value *slot = fieldOfRank(kSlotsInUse + 8 * static_cast<unsigned>(place.pool), i64);
     offset = b.CreateAdd(offset, b.CreateMul(slot, b.getInt64(place.slotStride)));
   }
+  if (place.part)
+    offset = b.CreateAdd(offset, b.CreateMul(placeInGroup(place.axes), b.getInt64(place.part)));
   return b.CreateInBoundsGEP(b.getInt8Ty(), arena, offset);
+}
+
+/// The number of this rank in its group over `axes`, the first axis major.
+llvm::Value *StageCode::placeInGroup(ArrayAttr axes) {
+  spmd::MeshOp mesh = spmd::findMesh(source);
+  llvm::Value *place = b.getInt64(0);
+  for (auto name : axes.getAsRange<StringAttr>()) {
+    unsigned number = 0;
+    for (spmd::AxisAttr axis : mesh.getAxisRange()) {
+      if (axis.getName() == name)
+        place = b.CreateAdd(b.CreateMul(place, b.getInt64(axis.getSize())),
+                            b.CreateSExt(fieldOfRank(kCoords + 4 * number, i32), i64));
+      ++number;
+    }
+  }
+  return place;
 }
 
 llvm::Value *StageCode::fieldOfRank(unsigned offset, llvm::Type *type) {
@@ -239,21 +259,68 @@ LogicalResult StageCode::emitAttention(rt::KernelOp kernel) {
   return success();
 }
 
-LogicalResult StageCode::emitNorm(ptl::GlobalNormOp op) {
+llvm::Constant *StageCode::segmentsOf(ArrayRef<Place> tensors) {
   llvm::SmallVector<llvm::Constant *> segments;
-  for (Value operand : op.getOperands()) {
-    Place place = places.of(operand);
+  for (const Place &place : tensors)
     segments.push_back(
         numbers({place.offset, place.layout.rows, place.layout.cols, place.layout.stride}));
-  }
-  llvm::Constant *list = llvm::ConstantPointerNull::get(b.getPtrTy());
-  if (!segments.empty())
-    list = constant(llvm::ConstantArray::get(
-                        llvm::ArrayType::get(segments[0]->getType(), segments.size()), segments),
-                    "segments");
+  if (segments.empty())
+    return llvm::ConstantPointerNull::get(b.getPtrTy());
+  return constant(llvm::ConstantArray::get(
+                      llvm::ArrayType::get(segments[0]->getType(), segments.size()), segments),
+                  "segments");
+}
+
+LogicalResult StageCode::emitNorm(ptl::GlobalNormOp op) {
+  SmallVector<Place> tensors;
+  for (Value operand : op.getOperands())
+    tensors.push_back(places.of(operand));
+  b.CreateCall(declare("ptlrt_global_norm", {pointer, pointer, pointer, i64, pointer}),
+               {rank, arena, segmentsOf(tensors), b.getInt64(tensors.size()),
+                address(places.of(op.getResult()))});
+  return success();
+}
+
+void StageCode::addSquares(ArrayRef<Place> tensors, llvm::Value *begin, llvm::Value *end,
+                           llvm::Value *shift, const Place &sum, bool add) {
   b.CreateCall(
-      declare("ptlrt_global_norm", {pointer, pointer, pointer, i64, pointer}),
-      {rank, arena, list, b.getInt64(segments.size()), address(places.of(op.getResult()))});
+      declare("ptlrt_square_sum", {pointer, pointer, pointer, i64, i64, i64, i64, pointer, i32}),
+      {rank, arena, segmentsOf(tensors), b.getInt64(tensors.size()), begin, end, shift,
+       address(sum), b.getInt32(add)});
+}
+
+/// One call for all whole tensors, and one for each part of a bucket.
+LogicalResult StageCode::emitSquareSum(spmd::SquareSumOp op) {
+  Place sum = places.of(op.getSum());
+  auto members = op->getAttrOfType<ArrayAttr>("rt.members");
+  SmallVector<Place> whole;
+  bool add = false;
+  llvm::Value *zero = b.getInt64(0);
+  for (auto [number, operand] : llvm::enumerate(op.getInputs())) {
+    auto list = cast<ArrayAttr>(members[number]);
+    Place place = places.of(operand);
+    if (list.empty()) {
+      whole.push_back(place);
+      continue;
+    }
+    SmallVector<Place> tensors = places.inBucket(place, list);
+    llvm::Value *begin = b.CreateMul(placeInGroup(tensors[0].axes), b.getInt64(tensors[0].part));
+    llvm::Value *start = b.CreateAdd(begin, b.getInt64(place.offset));
+    addSquares(tensors, start, b.CreateAdd(start, b.getInt64(tensors[0].part)),
+               place.part ? zero : begin, sum, std::exchange(add, true));
+  }
+  if (!whole.empty() || !add)
+    addSquares(whole, zero, b.getInt64(std::numeric_limits<int64_t>::max()), zero, sum, add);
+  return success();
+}
+
+LogicalResult StageCode::emitRoot(spmd::RootOp op) {
+  llvm::SmallVector<llvm::Value *> sums;
+  for (Value sum : op.getSums())
+    sums.push_back(address(places.of(sum)));
+  b.CreateCall(
+      declare("ptlrt_root", {pointer, pointer, i64, pointer}),
+      {rank, store(sums, buffers), b.getInt64(sums.size()), address(places.of(op.getResult()))});
   return success();
 }
 
@@ -316,9 +383,13 @@ LogicalResult StageCode::emitOperation(Operation *op) {
     return emitChunks(chunks);
   if (auto norm = dyn_cast<ptl::GlobalNormOp>(op))
     return emitNorm(norm);
-  if (isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp>(op))
+  if (auto sum = dyn_cast<spmd::SquareSumOp>(op))
+    return emitSquareSum(sum);
+  if (auto root = dyn_cast<spmd::RootOp>(op))
+    return emitRoot(root);
+  if (isa<ptl::ReshapeOp, ptl::StopGradientOp, ptl::MicrobatchOp, spmd::BucketSliceOp>(op))
     return success();
-  if (isa<spmd::SpmdDialect>(op->getDialect())) {
+  if (spmd::isCollective(op)) {
     if (failed(codegen::checkCollective(op)))
       return failure();
     b.CreateCall(declare("ptlrt_collective", {pointer, pointer, i32}),

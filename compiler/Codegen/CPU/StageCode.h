@@ -14,6 +14,7 @@
 #include "compiler/Codegen/CPU/Library.h"
 #include "compiler/Codegen/RowKernels.h"
 #include "compiler/Codegen/Schedule.h"
+#include "dialects/Spmd/Spmd.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -50,6 +51,11 @@ private:
   mlir::LogicalResult emitGemm(rt::KernelOp kernel);
   mlir::LogicalResult emitAttention(rt::KernelOp kernel);
   mlir::LogicalResult emitNorm(ptl::GlobalNormOp op);
+  mlir::LogicalResult emitSquareSum(spmd::SquareSumOp op);
+  mlir::LogicalResult emitRoot(spmd::RootOp op);
+  void addSquares(llvm::ArrayRef<Place> tensors, llvm::Value *begin, llvm::Value *end,
+                  llvm::Value *shift, const Place &sum, bool add);
+  llvm::Constant *segmentsOf(llvm::ArrayRef<Place> tensors);
   mlir::LogicalResult emitChunks(rt::ChunksOp chunks);
   /// `later` is 0 where the kernel's sums begin.
   void emitLaunch(const KernelCall &call, llvm::Value *later);
@@ -59,6 +65,7 @@ private:
   llvm::Value *address(const Place &place);
   llvm::Value *scalar(const kernel::ScalarSource &source);
   llvm::Value *cutScalar(const kernel::ScalarSource &source);
+  llvm::Value *placeInGroup(mlir::ArrayAttr axes);
   llvm::Value *fieldOfRank(unsigned offset, llvm::Type *type);
   llvm::Value *laterPieces(rt::KernelOp kernel);
   llvm::Constant *constant(llvm::Constant *value, llvm::StringRef name);

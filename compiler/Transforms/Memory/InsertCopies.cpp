@@ -114,7 +114,9 @@ static void copyMovingReshapes(func::FuncOp function, const memory::Layouts &lay
 
 LogicalResult memory::insertCopies(func::FuncOp function, const Layouts &layouts) {
   copyMovingReshapes(function, layouts);
-  function.walk([&](spmd::AllReduceOp op) {
+  function.walk([&](Operation *op) {
+    if (!isa<spmd::AllReduceOp, spmd::BucketReduceScatterOp>(op))
+      return;
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands()) {
       Value root = viewRoot(operand.get());
@@ -123,8 +125,16 @@ LogicalResult memory::insertCopies(func::FuncOp function, const Layouts &layouts
                   !isa<ptl::MicrobatchOp>(root.getDefiningOp());
       if (!ours)
         operand.set(
-            kernel::createCopy(builder, op.getLoc(), operand.get(), operand.get().getType()));
+            kernel::createCopy(builder, op->getLoc(), operand.get(), operand.get().getType()));
     }
+  });
+  // A bucket of weights is made of the arguments themselves, one of values is made of copies.
+  function.walk([&](spmd::BucketSliceOp op) {
+    OpBuilder builder(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (!isa<BlockArgument>(operand.get()))
+        operand.set(
+            kernel::createCopy(builder, op.getLoc(), operand.get(), operand.get().getType()));
   });
   function.walk([&](Operation *op) {
     if (!isa<spmd::AllGatherOp, spmd::ReduceScatterOp, spmd::AllToAllOp, spmd::PermuteOp>(op) ||

@@ -21,6 +21,7 @@ Layouts::Layouts(ModuleOp module) {
       if (!op->getParentOfType<rt::KernelOp>())
         changed |= followReshape(op);
     });
+  findBuckets(module);
 }
 
 void Layouts::want(Type tensor, unsigned count) {

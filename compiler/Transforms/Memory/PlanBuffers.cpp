@@ -56,10 +56,14 @@ private:
   bool placeBucket(rt::KernelOp kernel, StorageMap &map);
   void placeArguments(func::FuncOp function, StorageMap &map, bool isStep);
   void place(Storage &storage);
+  void placeAligned(Storage &storage);
+  bool placeParts(rt::KernelOp kernel, StorageMap &map);
   void annotate(func::FuncOp function, StorageMap &map);
   Attribute buffer(Value value, StorageMap &map);
   void placeShared(func::FuncOp function, StorageMap &map);
   void placeSlots(StorageMap &map);
+  ArrayAttr membersOf(Value value);
+  ArrayAttr axesOf(const BucketLayout &bucket);
 
   ModuleOp module;
   Layouts layouts;
@@ -75,6 +79,15 @@ void Planner::place(Storage &storage) {
     return;
   storage.offset = persistent;
   persistent += storage.bytes;
+}
+
+/// Buckets begin where pages do, on all ranks alike.
+void Planner::placeAligned(Storage &storage) {
+  if (storage.offset)
+    return;
+  persistent = llvm::alignTo(persistent, kBucketAlign);
+  place(storage);
+  persistent = llvm::alignTo(persistent, kBucketAlign);
 }
 
 /// The values of one kernel that must lie in parallel: weights, gradients, each kind of state.
@@ -97,6 +110,22 @@ static SmallVector<SmallVector<Value>> areasOf(rt::KernelOp kernel) {
   for (unsigned i = 0; i < optimize.getStates().size(); i += count)
     outer(optimize.getStates().slice(i, count));
   return areas;
+}
+
+/// Places what an optimizer of parts works on; false if it is one of whole tensors.
+bool Planner::placeParts(rt::KernelOp kernel, StorageMap &map) {
+  SmallVector<SmallVector<Value>> areas = areasOf(kernel);
+  const BucketLayout *bucket =
+      areas.empty() ? nullptr : layouts.bucketOf(areas.front().front().getType());
+  if (!bucket)
+    return false;
+  for (const SmallVector<Value> &area : areas)
+    for (Value value : area)
+      if (map.of(value).level == rt::MemoryLevel::Persistent)
+        placeAligned(map.of(value));
+  kernel->setAttr("rt.bucket",
+                  IntegerAttr::get(IntegerType::get(module.getContext(), 64), bucket->part));
+  return true;
 }
 
 /// Places a group; false if two of its values share memory, so that it can't be one bucket.
@@ -133,7 +162,8 @@ void Planner::placeBuckets(func::FuncOp function, StorageMap &map) {
   function.walk([&](rt::KernelOp kernel) {
     if (kernel.getKind() != rt::KernelKind::Flat)
       return;
-    placeBucket(kernel, map);
+    if (!placeParts(kernel, map))
+      placeBucket(kernel, map);
     for (auto [number, area] : llvm::enumerate(areasOf(kernel)))
       for (Value value : area)
         (number == 0   ? totals.weights
@@ -193,10 +223,11 @@ void Planner::placeArguments(func::FuncOp function, StorageMap &map, bool isStep
       if (isNew) {
         if (!storage.offset && isStep)
           totals.weights += storage.bytes;
-        place(storage);
-        it->second = *storage.offset;
+        storage.bucket ? placeAligned(storage) : place(storage);
+        it->second = *storage.offset + map.positionOf(argument);
       }
-      storage.offset = it->second;
+      if (!storage.offset)
+        storage.offset = it->second;
       continue;
     }
     if (text("ptl.role") == "data" && isStep)
@@ -269,9 +300,34 @@ Attribute Planner::buffer(Value value, StorageMap &map) {
   kernel::MatrixLayout layout = layouts.of(value.getType());
   const Storage &storage = map.of(value);
   bool inPieces = isa_and_nonnull<rt::ChunksOp>(value.getParentBlock()->getParentOp());
-  return rt::BufferAttr::get(module.getContext(), storage.level, *storage.offset, layout.rows,
-                             layout.cols, layout.stride, inPieces ? storage.step : 0, storage.pool,
-                             storage.pool < 0 ? 0 : slotBytes[storage.pool / kMaxChunks]);
+  const BucketLayout *bucket =
+      storage.bucket ? layouts.bucketOf(value.getType()) : nullptr; // a part in its bucket
+  int64_t part = bucket ? bucket->part * elementBytes(value.getType()) : 0;
+  return rt::BufferAttr::get(module.getContext(), storage.level,
+                             *storage.offset + map.positionOf(value), layout.rows, layout.cols,
+                             layout.stride, inPieces ? storage.step : 0, storage.pool,
+                             storage.pool < 0 ? 0 : slotBytes[storage.pool / kMaxChunks], part,
+                             bucket ? axesOf(*bucket) : ArrayAttr());
+}
+
+/// Where the tensors of a bucket lie, in bytes from its beginning; empty for what is no part.
+ArrayAttr Planner::membersOf(Value value) {
+  Builder builder(module.getContext());
+  const BucketLayout *bucket = layouts.bucketOf(value.getType());
+  SmallVector<Attribute> members;
+  if (bucket)
+    for (auto [start, tensor] : llvm::zip_equal(bucket->starts, bucket->tensors)) {
+      int64_t size = elementBytes(value.getType());
+      members.push_back(rt::BufferAttr::get(module.getContext(), rt::MemoryLevel::Persistent,
+                                            start * size, tensor.rows, tensor.cols, tensor.stride,
+                                            0, -1, 0, bucket->part * size, axesOf(*bucket)));
+    }
+  return builder.getArrayAttr(members);
+}
+
+ArrayAttr Planner::axesOf(const BucketLayout &bucket) {
+  return ArrayAttr::get(module.getContext(), SmallVector<Attribute>(bucket.axes.getNames().begin(),
+                                                                    bucket.axes.getNames().end()));
 }
 
 void Planner::annotate(func::FuncOp function, StorageMap &map) {
@@ -280,7 +336,21 @@ void Planner::annotate(func::FuncOp function, StorageMap &map) {
   for (BlockArgument argument : function.getArguments())
     arguments.set(argument.getArgNumber(), "rt.buffers",
                   builder.getArrayAttr(buffer(argument, map)));
+  for (BlockArgument argument : function.getArguments())
+    if (ArrayAttr members = membersOf(argument); !members.empty())
+      arguments.set(argument.getArgNumber(), "rt.members", members);
   arguments.commit();
+  function.walk([&](spmd::SquareSumOp op) {
+    SmallVector<Attribute> members;
+    for (Value operand : op.getInputs())
+      members.push_back(membersOf(operand));
+    op->setAttr("rt.members", builder.getArrayAttr(members));
+  });
+  function.walk([&](rt::KernelOp kernel) {
+    if (kernel.getKind() == rt::KernelKind::Flat)
+      if (ArrayAttr members = membersOf(kernel.getResult(0)); !members.empty())
+        kernel->setAttr("rt.members", members);
+  });
   function.walk([&](Operation *op) {
     if (!op->getNumResults() || !map.has(op->getResult(0)))
       return;
@@ -292,6 +362,7 @@ void Planner::annotate(func::FuncOp function, StorageMap &map) {
 }
 
 LogicalResult Planner::run() {
+  layouts.resizeParts(module);
   // The training step first: the others use its weights.
   SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
   auto isStep = [](func::FuncOp function) { return function.getName() == "step"; };

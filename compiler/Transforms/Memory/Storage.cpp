@@ -26,8 +26,16 @@ unsigned StorageMap::find(unsigned id) const {
   return id;
 }
 
+int64_t StorageMap::shiftOf(unsigned id) const {
+  int64_t shift = 0;
+  for (; parents[id] != id; id = parents[id])
+    shift += shifts[id];
+  return shift;
+}
+
 unsigned StorageMap::add(int64_t bytes, rt::MemoryLevel level, Block *block, unsigned position) {
   parents.push_back(storages.size());
+  shifts.push_back(0);
   Storage storage;
   storage.bytes = bytes;
   storage.level = level;
@@ -43,21 +51,30 @@ void StorageMap::create(Value value, rt::MemoryLevel level, unsigned position) {
   order.push_back(value);
 }
 
-void StorageMap::join(unsigned id, unsigned into) {
+/// Puts value `id` where `into` begins, or `shift` bytes behind it.
+void StorageMap::join(unsigned id, unsigned into, int64_t shift) {
+  shift += shiftOf(into) - shiftOf(id);
   id = find(id);
   into = find(into);
   if (id == into)
     return;
+  if (shift < 0) {
+    std::swap(id, into);
+    shift = -shift;
+  }
   Storage &target = storages[into];
   const Storage &source = storages[id];
   if (target.block == source.block) {
     target.first = std::min(target.first, source.first);
     target.last = std::max(target.last, source.last);
   }
-  target.bytes = std::max(target.bytes, source.bytes);
+  target.bytes = std::max(target.bytes, shift + source.bytes);
   target.pinned |= source.pinned;
   target.shared |= source.shared;
+  target.argument |= source.argument;
+  target.bucket |= source.bucket;
   parents[id] = into;
+  shifts[id] = shift;
 }
 
 SmallVector<unsigned> StorageMap::roots() {
@@ -145,6 +162,15 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
   } else if (auto reduce = dyn_cast<spmd::AllReduceOp>(op)) {
     for (auto [input, output] : llvm::zip_equal(reduce.getInputs(), reduce.getOutputs()))
       join(ids.lookup(output), ids.lookup(input));
+  } else if (auto scatter = dyn_cast<spmd::BucketReduceScatterOp>(op)) {
+    // What is summed further must lie at one place on all ranks.
+    bool isSummed = llvm::any_of(scatter.getPart().getUsers(), llvm::IsaPred<spmd::AllReduceOp>);
+    return aliasBucket(op, scatter.getInputs(), scatter.getPart(), !isSummed);
+  } else if (auto slice = dyn_cast<spmd::BucketSliceOp>(op)) {
+    return aliasBucket(op, slice.getInputs(), slice.getPart(), true);
+  } else if (auto gather = dyn_cast<spmd::BucketAllGatherOp>(op)) {
+    // In place, if the part lies in the bucket already.
+    return aliasBucket(op, gather.getOutputs(), gather.getPart(), of(gather.getPart()).bucket);
   } else if (auto kernel = dyn_cast<rt::KernelOp>(op);
              kernel && kernel.getKind() == rt::KernelKind::Flat) {
     return aliasOptimizer(kernel);
@@ -157,6 +183,27 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
       of(sum).pinned = true;
     }
   }
+  return success();
+}
+
+/// Puts tensors behind each other, and the part in its place among them or by itself.
+LogicalResult StorageMap::aliasBucket(Operation *op, ValueRange tensors, Value part,
+                                      bool isInPlace) {
+  const BucketLayout &bucket = *layouts.bucketOf(part.getType());
+  int64_t size = elementBytes(part.getType());
+  unsigned whole = isInPlace && of(part).bucket
+                       ? idOf(part)
+                       : add(bucket.part * bucket.ranks * size, of(tensors.front()).level,
+                             op->getBlock(), positions[op]);
+  storages[whole].bucket = true;
+  for (auto [tensor, start] : llvm::zip_equal(tensors, bucket.starts)) {
+    unsigned id = ids.lookup(tensor);
+    if (find(id) != whole && storages[find(id)].bucket)
+      return op->emitOpError("a tensor can't lie in two buckets");
+    join(id, whole, start * size);
+  }
+  if (isInPlace)
+    join(ids.lookup(part), whole);
   return success();
 }
 

@@ -24,8 +24,9 @@ struct Storage {
   bool pinned = false;          ///< a result of the block: its memory outlives it
   unsigned first = 0, last = 0; ///< operations of the block
   std::optional<int64_t> offset;
-  int64_t step = 0;  ///< bytes from one piece of rt.chunks to the next
-  int64_t pool = -1; ///< level slots: of which slots
+  bool bucket = false; ///< holds all tensors of a bucket
+  int64_t step = 0;    ///< bytes from one piece of rt.chunks to the next
+  int64_t pool = -1;   ///< level slots: of which slots
   mlir::Block *block = nullptr;
 };
 
@@ -39,6 +40,8 @@ public:
 
   Storage &of(mlir::Value value) { return storages[find(ids.lookup(value))]; }
   unsigned idOf(mlir::Value value) { return find(ids.lookup(value)); }
+  /// Bytes from the beginning of its storage to a value.
+  int64_t positionOf(mlir::Value value) const { return shiftOf(ids.lookup(value)); }
   bool has(mlir::Value value) const { return ids.contains(value); }
   Storage &operator[](unsigned id) { return storages[id]; }
   /// The storage of all that lives inside of a loop over pieces; its size isn't known here.
@@ -56,8 +59,11 @@ private:
   unsigned add(int64_t bytes, rt::MemoryLevel level, mlir::Block *block, unsigned position);
   void create(mlir::Value value, rt::MemoryLevel level, unsigned position);
   void placeInSlots(mlir::Operation *op);
-  void join(unsigned id, unsigned into);
+  void join(unsigned id, unsigned into, int64_t shift = 0);
   unsigned find(unsigned id) const;
+  int64_t shiftOf(unsigned id) const;
+  mlir::LogicalResult aliasBucket(mlir::Operation *op, mlir::ValueRange tensors, mlir::Value part,
+                                  bool isInPlace);
   mlir::LogicalResult aliasOperation(mlir::Operation *op);
   void reuseOperands(rt::KernelOp kernel, unsigned position);
   void aliasChunks(rt::ChunksOp chunks);
@@ -67,6 +73,7 @@ private:
   const Layouts &layouts;
   std::vector<Storage> storages;
   std::vector<unsigned> parents;
+  std::vector<int64_t> shifts; ///< bytes from the beginning of the parent
   llvm::DenseMap<mlir::Value, unsigned> ids;
   std::vector<mlir::Value> order;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;

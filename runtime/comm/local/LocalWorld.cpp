@@ -39,6 +39,7 @@ private:
     std::vector<int> members;   ///< for gathers and scatters: in the order of the axes
     std::vector<int> sorted;    ///< for sums: ascending
     std::vector<int64_t> sizes; ///< of the axes
+    std::vector<int64_t> foldSizes;
     size_t place = 0, sortedPlace = 0;
     Barrier *barrier = nullptr;
   };
@@ -105,6 +106,7 @@ LocalCommunicator::LocalCommunicator(LocalWorld &world, int rank)
     std::sort(seat.sorted.begin(), seat.sorted.end());
     for (int axis : collective.axes)
       seat.sizes.push_back(world.mesh.size(axis));
+    seat.foldSizes = collective.foldSizes(world.mesh);
     auto placeIn = [&](const std::vector<int> &ranks) {
       return static_cast<size_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
     };
@@ -159,8 +161,8 @@ Status LocalCommunicator::run(int index) {
   world.current[self].store(index, std::memory_order_relaxed);
   PTLRT_TRY(wait(index));
   PTLRT_TRY(checkOthers(index));
-  Transfer transfer{collective, world.arenas, seat.members,
-                    seat.sizes, seat.place,   counters[index]};
+  Transfer transfer{collective,     world.arenas, seat.members,   seat.sizes,
+                    seat.foldSizes, seat.place,   counters[index]};
   switch (collective.kind) {
   case CollectiveKind::AllReduce:
     transfer.members = seat.sorted;

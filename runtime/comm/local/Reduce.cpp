@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One block at a time is combined in the first-level cache and then stored to
-// all, so each buffer is read and written once. Always ((b0 + b1) + b2) + …: the
-// order of the sum is that of the ranks, whoever computes it.
+// all, so each buffer is read and written once. Along an axis always ((b0 + b1) +
+// b2) + …: the order of the sum is that of the ranks, whoever computes it.
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/local/Reduce.h"
 
@@ -29,46 +29,67 @@ template <ReduceKind kind> static float combineFloat(float a, float b) {
 }
 
 template <ReduceKind kind, typename T>
-static void reduceTyped(std::span<uint8_t *const> buffers, std::span<uint8_t *const> results,
-                        int64_t count) {
-  T sum[kReduceBlock];
-  std::memcpy(sum, buffers[0], count * sizeof(T));
-  for (size_t b = 1; b < buffers.size(); ++b) {
-    const T *other = reinterpret_cast<const T *>(buffers[b]);
-    for (int64_t i = 0; i < count; ++i)
-      if constexpr (std::is_same_v<T, float>)
-        sum[i] = combineFloat<kind>(sum[i], other[i]);
-      else
-        sum[i] = combine<kind>(sum[i], other[i]);
+static void combineRuns(T *sum, const T *other, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if constexpr (std::is_same_v<T, float>)
+      sum[i] = combineFloat<kind>(sum[i], other[i]);
+    else
+      sum[i] = combine<kind>(sum[i], other[i]);
+}
+
+template <ReduceKind kind, typename T>
+static void foldAxes(std::span<const int64_t> sizes, std::span<uint8_t *const> buffers, T *sum,
+                     int64_t count) {
+  if (sizes.size() < 2) {
+    std::memcpy(sum, buffers[0], count * sizeof(T));
+    for (uint8_t *other : buffers.subspan(1))
+      combineRuns<kind>(sum, reinterpret_cast<const T *>(other), count);
+    return;
   }
+  size_t inner = buffers.size() / static_cast<size_t>(sizes[0]);
+  foldAxes<kind>(sizes.subspan(1), buffers.first(inner), sum, count);
+  for (size_t begin = inner; begin < buffers.size(); begin += inner) {
+    T part[kReduceBlock];
+    foldAxes<kind>(sizes.subspan(1), buffers.subspan(begin, inner), part, count);
+    combineRuns<kind>(sum, part, count);
+  }
+}
+
+template <ReduceKind kind, typename T>
+static void reduceTyped(std::span<const int64_t> sizes, std::span<uint8_t *const> buffers,
+                        std::span<uint8_t *const> results, int64_t count) {
+  T sum[kReduceBlock];
+  foldAxes<kind>(sizes, buffers, sum, count);
   for (uint8_t *result : results)
     std::memcpy(result, sum, count * sizeof(T));
 }
 
 template <ReduceKind kind>
-static void reduceKind(Element element, std::span<uint8_t *const> buffers,
-                       std::span<uint8_t *const> results, int64_t count) {
+static void reduceKind(Element element, std::span<const int64_t> sizes,
+                       std::span<uint8_t *const> buffers, std::span<uint8_t *const> results,
+                       int64_t count) {
   switch (element) {
   case Element::F32:
-    return reduceTyped<kind, float>(buffers, results, count);
+    return reduceTyped<kind, float>(sizes, buffers, results, count);
   case Element::I32:
-    return reduceTyped<kind, int32_t>(buffers, results, count);
+    return reduceTyped<kind, int32_t>(sizes, buffers, results, count);
   case Element::I64:
-    return reduceTyped<kind, int64_t>(buffers, results, count);
+    return reduceTyped<kind, int64_t>(sizes, buffers, results, count);
   case Element::Byte:
-    return reduceTyped<kind, uint8_t>(buffers, results, count);
+    return reduceTyped<kind, uint8_t>(sizes, buffers, results, count);
   }
 }
 
-void reduceBlock(ReduceKind kind, Element element, std::span<uint8_t *const> buffers,
-                 std::span<uint8_t *const> results, int64_t count) {
+void reduceBlock(ReduceKind kind, Element element, std::span<const int64_t> sizes,
+                 std::span<uint8_t *const> buffers, std::span<uint8_t *const> results,
+                 int64_t count) {
   switch (kind) {
   case ReduceKind::Sum:
-    return reduceKind<ReduceKind::Sum>(element, buffers, results, count);
+    return reduceKind<ReduceKind::Sum>(element, sizes, buffers, results, count);
   case ReduceKind::Max:
-    return reduceKind<ReduceKind::Max>(element, buffers, results, count);
+    return reduceKind<ReduceKind::Max>(element, sizes, buffers, results, count);
   case ReduceKind::Min:
-    return reduceKind<ReduceKind::Min>(element, buffers, results, count);
+    return reduceKind<ReduceKind::Min>(element, sizes, buffers, results, count);
   }
 }
 

@@ -48,7 +48,8 @@ void Transfer::reduceRun(int64_t offset, int64_t count) {
   auto others = static_cast<int64_t>(members.size()) - 1;
   traffic.read += others * count * size;
   traffic.written += others * count * size;
-  if (collective.element == Element::F32 && collective.reduce == ReduceKind::Sum) {
+  bool isFlat = foldSizes.size() < 2 && collective.reduce == ReduceKind::Sum;
+  if (collective.element == Element::F32 && isFlat) {
     Places<float> places(members.size());
     for (size_t m = 0; m < members.size(); ++m)
       places[m] = reinterpret_cast<float *>(arenaOf(m) + offset);
@@ -60,7 +61,7 @@ void Transfer::reduceRun(int64_t offset, int64_t count) {
     int64_t part = std::min(kReduceBlock, count - done);
     for (size_t m = 0; m < members.size(); ++m)
       places[m] = arenaOf(m) + offset + done * size;
-    reduceBlock(collective.reduce, collective.element, places.all(), places.all(), part);
+    reduceBlock(collective.reduce, collective.element, foldSizes, places.all(), places.all(), part);
     done += part;
   }
 }
@@ -89,6 +90,9 @@ void Transfer::copyFrom(const CommSegment &segment, size_t member, int64_t from,
   int64_t size = elementSize(collective.element);
   forEachPair(segment.in, from, segment.out, to, size, count,
               [&](int64_t source, int64_t target, int64_t elements) {
+                source += static_cast<int64_t>(member) * segment.step;
+                if (member == place && source == target)
+                  return;
                 std::memcpy(arenaOf(place) + target, arenaOf(member) + source, elements * size);
                 traffic.read += member == place ? 0 : elements * size;
               });
@@ -151,12 +155,14 @@ void Transfer::scatterRun(const CommSegment &segment, int64_t from, int64_t to, 
   Places<uint8_t> places(members.size());
   forEachPair(segment.in, from, segment.out, to, size, count,
               [&](int64_t source, int64_t result, int64_t elements) {
+                result += static_cast<int64_t>(place) * segment.step;
                 for (int64_t done = 0; done < elements;) {
                   int64_t part = std::min(kReduceBlock, elements - done);
                   for (size_t m = 0; m < members.size(); ++m)
                     places[m] = arenaOf(m) + source + done * size;
                   uint8_t *target[] = {arenaOf(place) + result + done * size};
-                  reduceBlock(collective.reduce, collective.element, places.all(), target, part);
+                  reduceBlock(collective.reduce, collective.element, foldSizes, places.all(),
+                              target, part);
                   traffic.read += (static_cast<int64_t>(members.size()) - 1) * part * size;
                   done += part;
                 }

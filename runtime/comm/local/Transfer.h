@@ -15,14 +15,14 @@ namespace ptlrt {
 
 struct Transfer {
   const Collective &collective;
-  std::span<uint8_t *const> arenas; ///< of all ranks
-  std::span<const int> members;     ///< of the group
-  std::span<const int64_t> sizes;   ///< of the axes, the first is the major one
-  size_t place;                     ///< of this rank among them
+  std::span<uint8_t *const> arenas;   ///< of all ranks
+  std::span<const int> members;       ///< of the group
+  std::span<const int64_t> sizes;     ///< of the axes, the first is the major one
+  std::span<const int64_t> foldSizes; ///< of the axes, in the order in which members are folded
+  size_t place;                       ///< of this rank among them
   Traffic &traffic;
 
-  /// Combines this rank's share of all segments and writes it to all members; ascending order is
-  /// that of `members`.
+  /// Combines this rank's share of all segments and writes it to all members.
   void allReduce();
   void allGather();
   void reduceScatter();

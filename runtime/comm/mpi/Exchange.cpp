@@ -63,9 +63,9 @@ ExchangeBuffers::ExchangeBuffers(Processes &processes, int64_t members)
       bytes(new uint8_t[(5 * members + 1) * chunk]) {}
 
 Exchange::Exchange(const Collective &collective, int tag, int group, std::vector<int> members,
-                   std::span<const int64_t> sizes, int64_t self)
-    : collective(collective), tag(tag), group(group), members(std::move(members)), self(self),
-      size(elementSize(collective.element)),
+                   std::span<const int64_t> sizes, std::vector<int64_t> foldSizes, int64_t self)
+    : collective(collective), tag(tag), group(group), members(std::move(members)),
+      foldSizes(std::move(foldSizes)), self(self), size(elementSize(collective.element)),
       collects(collective.kind == CollectiveKind::AllReduce ||
                collective.kind == CollectiveKind::ReduceScatter),
       gives(collective.kind != CollectiveKind::ReduceScatter &&
@@ -201,7 +201,8 @@ void Exchange::Call::combine(int64_t count) {
   for (int64_t done = 0; done < count;) {
     int64_t part = std::min(kReduceBlock, count - done);
     uint8_t *result[] = {buffers.result() + done * plan.size};
-    reduceBlock(plan.collective.reduce, plan.collective.element, operands, result, part);
+    reduceBlock(plan.collective.reduce, plan.collective.element, plan.foldSizes, operands, result,
+                part);
     for (size_t m = 0; m < plan.members.size(); ++m)
       buffers.operands[m] += part * plan.size;
     done += part;
@@ -237,7 +238,8 @@ Status Exchange::Call::give(int64_t round) {
     if (own > 0)
       PTLRT_TRY(buffers.giving.send(plan.group, mine, own * plan.size, plan.members[m], plan.tag));
   }
-  if (own > 0 && plan.collective.kind == CollectiveKind::AllGather)
+  bool moves = plan.shares[plan.self].stream.inPlace(arena, round * chunk, own) != mine;
+  if (own > 0 && plan.collective.kind == CollectiveKind::AllGather && moves)
     write(plan.shares[plan.self], round, own, mine);
   PTLRT_TRY(buffers.giving.finish(plan.tag, where, diagnosis));
   for (size_t m = 0; m < plan.members.size(); ++m)

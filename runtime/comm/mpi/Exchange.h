@@ -68,9 +68,9 @@ private:
 class Exchange {
 public:
   /// `members`: the group in the order of the data, as numbers in MPI's group `group`; `self`: this
-  /// rank's place in it; `sizes`: of the axes.
+  /// rank's place in it; `sizes`: of the axes; `foldSizes`: see Collective::foldSizes.
   Exchange(const Collective &collective, int tag, int group, std::vector<int> members,
-           std::span<const int64_t> sizes, int64_t self);
+           std::span<const int64_t> sizes, std::vector<int64_t> foldSizes, int64_t self);
   /// Runs the collective once; an error comes with a diagnosis.
   Status run(uint8_t *arena, ExchangeBuffers &buffers, Traffic &traffic, const std::string &where,
              Diagnosis &diagnosis) const;
@@ -90,6 +90,7 @@ private:
   const Collective &collective;
   int tag, group;
   std::vector<int> members;
+  std::vector<int64_t> foldSizes;
   int64_t self, size;
   bool collects, gives;
   std::vector<Share> shares; ///< where each member's share lies in the whole

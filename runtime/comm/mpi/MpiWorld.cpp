@@ -104,7 +104,7 @@ Status MpiCommunicator::connect() {
       member = static_cast<int>(std::find(sorted.begin(), sorted.end(), member) - sorted.begin());
     seats.push_back({std::move(sorted), collective.describe(mesh),
                      Exchange(collective, static_cast<int>(index), groups.at(axes),
-                              std::move(order), sizes, self)});
+                              std::move(order), sizes, collective.foldSizes(mesh), self)});
   }
   buffers.emplace(processes, static_cast<int64_t>(largest));
   return Status::ok();

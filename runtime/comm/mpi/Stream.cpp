@@ -30,6 +30,8 @@ Stream Stream::pieces(const Collective &collective, int64_t place, std::span<con
     stretch.outerStep = segment.inner;
     stretch.outerStep *= inWhole ? segment.length : pieceLength(segment.length, sizes);
     stretch.start = inWhole ? extent.start * segment.inner : 0;
+    if (!inWhole)
+      stretch.layout.offset += place * segment.step;
     stream.stretches.push_back(stretch);
   }
   return stream;

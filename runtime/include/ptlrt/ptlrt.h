@@ -158,15 +158,30 @@ void ptlrt_collective(ptlrt_rank *rank, void *arena, int32_t index);
  */
 void ptlrt_exchange(ptlrt_rank *rank, void *arena, int32_t index);
 
-/** A segment of a flat reduction, in elements from the arena's start in bytes. */
+/** A tensor in the arena: `rows` of `cols` f32 elements, `stride` elements apart, from
+ * byte `offset` on. */
 typedef struct ptlrt_segment {
   int64_t offset, rows, cols, stride;
 } ptlrt_segment;
 
-/** Sum of squares over the segments, f32 per block of 1024 elements in logical
- * order, blocks combined in f64, in order; the square root goes to *out. */
+/** The square root of the sum of the squares of all elements goes to *out. Squares are summed in
+ * f32 over blocks of 256 elements of each tensor's memory, blocks exactly. */
 void ptlrt_global_norm(ptlrt_rank *rank, void *arena, const ptlrt_segment *segments, int64_t count,
                        float *out);
+
+/** Numbers of a sum that adds up without rounding. */
+#define PTLRT_SUM_DIGITS 12
+
+/** The sum of squares before its root, as a fixed-point number: sum[i] counts 2^(32 i - 160) for
+ * i < 10, then come the number of infinite blocks and of those that are no numbers. Of the
+ * segments only the bytes [begin, end) are here, `shift` bytes in front of where the offsets say:
+ * tensors and windows begin at multiples of 1024 bytes from each other. `add` != 0: adds to *sum.
+ */
+void ptlrt_square_sum(ptlrt_rank *rank, void *arena, const ptlrt_segment *segments, int64_t count,
+                      int64_t begin, int64_t end, int64_t shift, int64_t *sum, int32_t add);
+
+/** The square root of the sum of `count` results of ptlrt_square_sum. */
+void ptlrt_root(ptlrt_rank *rank, const int64_t *const *sums, int64_t count, float *out);
 
 #ifdef __cplusplus
 }

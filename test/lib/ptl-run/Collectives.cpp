@@ -1,10 +1,12 @@
 //===- Collectives.cpp - Operations of the spmd dialect on all ranks ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Folds add the members of a group by ascending rank; joins and cuts go by the
+// Folds add the members of a group by ascending rank, along the last axis first;
+// joins and cuts go by the
 // order of the axes as written, level by level, so that nested ceil layouts come
 // out right. What a cut leaves empty is junk.
 //===----------------------------------------------------------------------===//
+#include "test/lib/ptl-run/Buckets.h"
 #include "test/lib/ptl-run/Execute.h"
 
 #include "dialects/Spmd/Spmd.h"
@@ -77,21 +79,31 @@ static Fold foldOf(ptl::FoldKind kind) {
   return kind == ptl::FoldKind::Max ? Fold::Max : Fold::Min;
 }
 
-static AllRanks allReduce(const Groups &groups, Fold fold, llvm::ArrayRef<Tensor> x, bool f64) {
-  AllRanks results;
-  for (int64_t rank = 0; rank < groups.mesh.ranks(); ++rank) {
-    llvm::SmallVector<int64_t> members = groups.mesh.group(rank, groups.axes);
-    llvm::sort(members);
-    Tensor sum = x[members[0]];
-    for (int64_t member : llvm::drop_begin(members)) {
-      double *out = sum.mutableData();
-      for (int64_t i = 0; i < sum.count(); ++i)
-        out[i] = combine(fold, out[i], x[member][i]);
-      roundToElement(sum, f64);
-    }
-    results.push_back(sum);
+static Tensor foldMembers(const Groups &groups, Name axis, int64_t rank, Fold fold,
+                          llvm::ArrayRef<Tensor> x, bool f64) {
+  llvm::SmallVector<int64_t> members = groups.mesh.group(rank, axis);
+  Tensor sum = x[members[0]];
+  for (int64_t member : llvm::drop_begin(members)) {
+    double *out = sum.mutableData();
+    for (int64_t i = 0; i < sum.count(); ++i)
+      out[i] = combine(fold, out[i], x[member][i]);
+    roundToElement(sum, f64);
   }
-  return results;
+  return sum;
+}
+
+/// Over one axis of the mesh after the other, the last one first.
+static AllRanks allReduce(const Groups &groups, Fold fold, llvm::ArrayRef<Tensor> x, bool f64) {
+  AllRanks now(x.begin(), x.end());
+  for (Name axis : llvm::reverse(groups.mesh.axes)) {
+    if (!llvm::is_contained(groups.axes, axis))
+      continue;
+    AllRanks sums;
+    for (int64_t rank = 0; rank < groups.mesh.ranks(); ++rank)
+      sums.push_back(foldMembers(groups, axis, rank, fold, now, f64));
+    now = std::move(sums);
+  }
+  return now;
 }
 
 /// The shard of each rank along `dim`, by nested ceil.
@@ -196,6 +208,37 @@ static llvm::SmallVector<Results> byRank(llvm::ArrayRef<AllRanks> outputs, int64
   return results;
 }
 
+/// The part of a bucket that each rank of a group keeps, `tensors` being what all hold of it.
+static AllRanks cutBucket(const Groups &groups, llvm::ArrayRef<AllRanks> tensors, mlir::Type part) {
+  AllRanks results;
+  for (int64_t rank = 0; rank < groups.mesh.ranks(); ++rank) {
+    llvm::SmallVector<Tensor> own;
+    for (const AllRanks &tensor : tensors)
+      own.push_back(tensor[rank]);
+    int64_t number = 0;
+    for (auto [size, coordinate] : llvm::zip(groups.sizes(), groups.coordinates(rank)))
+      number = number * size + coordinate;
+    results.push_back(partOfBucket(own, typeOf(part), number));
+  }
+  return results;
+}
+
+static llvm::SmallVector<AllRanks> joinBucket(const Groups &groups, const AllRanks &parts,
+                                              mlir::TypeRange types) {
+  llvm::SmallVector<AllRanks> results(types.size());
+  for (int64_t rank = 0; rank < groups.mesh.ranks(); ++rank) {
+    llvm::SmallVector<Tensor> members;
+    for (int64_t member : groups.mesh.group(rank, groups.axes))
+      members.push_back(parts[member]);
+    llvm::SmallVector<Type> local;
+    for (mlir::Type type : types)
+      local.push_back(typeOf(type));
+    for (auto [i, tensor] : llvm::enumerate(tensorsOfBucket(members, local)))
+      results[i].push_back(tensor);
+  }
+  return results;
+}
+
 static llvm::Expected<llvm::SmallVector<AllRanks>> collective(mlir::Operation *op, const Mesh &mesh,
                                                               llvm::ArrayRef<OpState> inputs) {
   using Outputs = llvm::Expected<llvm::SmallVector<AllRanks>>;
@@ -229,6 +272,36 @@ static llvm::Expected<llvm::SmallVector<AllRanks>> collective(mlir::Operation *o
         if (!joined)
           return joined.takeError();
         return wrap(cut(groups(op.getAxes()), op.getTo(), *joined));
+      })
+      .Case([&](spmd::BucketReduceScatterOp op) -> Outputs {
+        llvm::SmallVector<AllRanks> sums;
+        for (size_t i = 0; i < op.getInputs().size(); ++i)
+          sums.push_back(
+              allReduce(groups(op.getAxes()), foldOf(op.getKind()), operand(inputs, i), f64));
+        return llvm::SmallVector<AllRanks>{
+            cutBucket(groups(op.getAxes()), sums, op.getPart().getType())};
+      })
+      .Case([&](spmd::BucketSliceOp op) -> Outputs {
+        llvm::SmallVector<AllRanks> tensors;
+        for (size_t i = 0; i < op.getInputs().size(); ++i)
+          tensors.push_back(operand(inputs, i));
+        return llvm::SmallVector<AllRanks>{
+            cutBucket(groups(op.getAxes()), tensors, op.getPart().getType())};
+      })
+      .Case([&](spmd::BucketAllGatherOp op) -> Outputs {
+        return joinBucket(groups(op.getAxes()), x, op.getOutputs().getTypes());
+      })
+      .Case([&](spmd::SquareSumOp op) -> Outputs {
+        AllRanks results;
+        for (const OpState &state : inputs)
+          results.push_back(squareSum(state.operands, typeOf(op.getSum().getType())));
+        return llvm::SmallVector<AllRanks>{results};
+      })
+      .Case([&](spmd::RootOp op) -> Outputs {
+        AllRanks results;
+        for (const OpState &state : inputs)
+          results.push_back(rootOf(state.operands, typeOf(op.getType())));
+        return llvm::SmallVector<AllRanks>{results};
       })
       .Case([&](spmd::PermuteOp op) { return wrap(permute(groups(op.getAxes()), op, x)); })
       .Case([&](spmd::SliceOp op) { return wrap(cut(groups(op.getAxes()), op.getDim(), x)); })

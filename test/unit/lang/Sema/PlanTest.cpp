@@ -81,7 +81,6 @@ TEST(Refusal, LaterFeaturesAreRefusedAtTheirLine) {
             "");
   EXPECT_EQ(refusals("zero 3, over: pp"), "");
   EXPECT_EQ(refusals("shard a: dp, in: w"), "");
-  EXPECT_EQ(refusals("zero 1, over: dp"), "12:34: error: 'zero' is not supported yet");
   EXPECT_EQ(refusals("precision bf16"),
             "12:34: error: 'precision' other than f32 is not supported yet");
   EXPECT_EQ(refusals("remat auto; assert memory <= 1 GB"), "");

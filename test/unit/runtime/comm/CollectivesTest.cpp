@@ -39,6 +39,28 @@ float combine(ReduceKind kind, float a, float b) {
                                    : std::min(a, b);
 }
 
+/// Element `i` of a rank's group, along the last axis of the mesh first.
+float foldOf(const World &world, int rank, ReduceKind kind, const std::vector<Floats> &arenas,
+             int64_t i) {
+  std::vector<int> axes = world.axes, group;
+  std::sort(axes.begin(), axes.end());
+  group = world.mesh.group(rank, axes);
+  std::vector<float> values;
+  for (int member : group)
+    values.push_back(arenas[member][i]);
+  for (size_t axis = axes.size(); axis-- > 0;) {
+    auto size = static_cast<size_t>(world.mesh.size(axes[axis]));
+    std::vector<float> folds;
+    for (size_t first = 0; first < values.size(); first += size) {
+      folds.push_back(values[first]);
+      for (size_t m = 1; m < size; ++m)
+        folds.back() = combine(kind, folds.back(), values[first + m]);
+    }
+    values = folds;
+  }
+  return values[0];
+}
+
 void expectAllReduce(const World &world, ReduceKind kind, std::vector<CommSegment> segments,
                      int64_t size) {
   Collective collective;
@@ -52,14 +74,8 @@ void expectAllReduce(const World &world, ReduceKind kind, std::vector<CommSegmen
                 [&](int64_t offset, int64_t count) {
                   elements += count;
                   for (int rank = 0; rank < world.mesh.ranks(); ++rank) {
-                    std::vector<int> group = world.mesh.group(rank, world.axes);
-                    std::sort(group.begin(), group.end());
-                    for (int64_t i = offset / 4; i < offset / 4 + count; ++i) {
-                      float sum = arenas[group[0]][i];
-                      for (size_t m = 1; m < group.size(); ++m)
-                        sum = combine(kind, sum, arenas[group[m]][i]);
-                      expected[rank][i] = sum;
-                    }
+                    for (int64_t i = offset / 4; i < offset / 4 + count; ++i)
+                      expected[rank][i] = foldOf(world, rank, kind, arenas, i);
                   }
                 });
   std::atomic<int64_t> bytes{0};

@@ -3,8 +3,8 @@
 //
 // One suite for all communicators. Started as it is, it tests ranks as threads
 // and the stub; started by a launcher, ranks as processes. Each rank makes the
-// inputs of its whole group by itself, combines them in a plain loop in ascending
-// order, and compares all bytes of its arena, padding included.
+// inputs of its whole group by itself, combines them in plain loops in ascending
+// order, the last axis first, and compares all bytes of its arena, padding included.
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/local/LocalWorld.h"
 #include "runtime/comm/mpi/MpiWorld.h"
@@ -110,10 +110,22 @@ private:
   void copy(int64_t to, int64_t member, int64_t from) {
     std::memcpy(&expected[to], &inputs[member][from], size);
   }
+  /// One element of all members, one axis after the other.
   void reduce(int64_t to, int64_t from) {
-    copy(to, 0, from);
-    for (int64_t m = 1; m < members(); ++m)
-      combine(collective, &expected[to], &inputs[m][from]);
+    std::vector<Bytes> values;
+    for (const Bytes &input : inputs)
+      values.emplace_back(input.begin() + from, input.begin() + from + size);
+    std::vector<int64_t> list = collective.foldSizes(mesh);
+    for (size_t axis = list.size(); axis-- > 0;) {
+      std::vector<Bytes> folds;
+      for (size_t first = 0; first < values.size(); first += list[axis]) {
+        folds.push_back(values[first]);
+        for (int64_t m = 1; m < list[axis]; ++m)
+          combine(collective, folds.back().data(), values[first + m].data());
+      }
+      values = std::move(folds);
+    }
+    std::memcpy(&expected[to], values[0].data(), size);
   }
   void addSegment(const CommSegment &s) {
     if (collective.kind == CollectiveKind::AllToAll)
@@ -150,9 +162,9 @@ private:
       int64_t o = i / (s.length * s.inner), l = i / s.inner % s.length, e = i % s.inner;
       int64_t inPiece = (o * piece + owners[l].second) * s.inner + e;
       if (collective.kind == CollectiveKind::AllGather)
-        copy(at(s.out, i), owners[l].first, at(s.in, inPiece));
+        copy(at(s.out, i), owners[l].first, at(s.in, inPiece) + owners[l].first * s.step);
       else if (owners[l].first == place)
-        reduce(at(s.out, inPiece), at(s.in, i));
+        reduce(at(s.out, inPiece) + place * s.step, at(s.in, i));
     }
   }
   /// Walks [outer, length, middle, other, inner]; `in` and `out` have one of the two dimensions
@@ -209,6 +221,17 @@ void addExchanges(Collective &collective, int64_t length, std::span<const int64_
   bytes = std::max(bytes, end);
 }
 
+/// A segment behind `before` whose pieces of `piece` elements lie in their places in the whole.
+void addBucket(Collective &collective, int64_t piece, int64_t members, const Layout &before) {
+  int64_t size = elementSize(collective.element);
+  int64_t begin = ceilDivide(before.offset + before.rows * before.stride * size, 64) * 64;
+  Layout whole{begin, 1, piece * members, piece * members}, part{begin, 1, piece, piece};
+  bool gathers = collective.kind == CollectiveKind::AllGather;
+  CommSegment segment{gathers ? part : whole, gathers ? whole : part, 1, piece * members, 1};
+  segment.step = piece * size;
+  collective.segments.push_back(segment);
+}
+
 /// All collectives over `axes` with `length` elements, and one of several padded segments each.
 std::vector<Collective> collectivesOf(const Mesh &mesh, const std::vector<int> &axes,
                                       int64_t length, int64_t &bytes) {
@@ -256,7 +279,10 @@ std::vector<Collective> collectivesOf(const Mesh &mesh, const std::vector<int> &
           bool gathers = kind == CollectiveKind::AllGather;
           collective.segments = {
               {gathers ? part : whole, gathers ? whole : part, outer, cut, inner}};
-          bytes = std::max(bytes, part.offset + outer * piece * 4 * size);
+          addBucket(collective, std::max<int64_t>(cut, 1), members, part);
+          const CommSegment &last = collective.segments.back();
+          bytes = std::max(
+              {bytes, part.offset + outer * piece * 4 * size, last.in.offset + last.length * size});
         }
         list.push_back(std::move(collective));
       }

@@ -140,4 +140,39 @@ TEST(Suggestions, NearNamesOnly) {
   EXPECT_EQ(didYouMean("something", names), "");
 }
 
+/// A tensor of 6 rows of 5, padded to 7, in a bucket of three parts of 16 elements.
+Storage threeParts(bool packed) { return {{1000 + 8, 6, 5, 7}, {1000, 64, packed, {0}}}; }
+
+// Each element is held once by the ranks of a group, where the windows say.
+TEST(Windows, Partition) {
+  Mesh mesh({{"dp", 3}, {"tp", 2}});
+  for (bool packed : {false, true}) {
+    Storage storage = threeParts(packed);
+    std::vector<int> holders(30);
+    for (int rank : {0, 2, 4}) {
+      Window window = windowOf(storage.split, mesh, rank);
+      forEachHeld(storage.layout, window, 4, 0, 30, [&](int64_t offset, int64_t first, int64_t n) {
+        for (int64_t i = first; i < first + n; ++i, offset += 4) {
+          ++holders[i];
+          int64_t place = storage.layout.offset + 4 * (i / 5 * 7 + i % 5);
+          EXPECT_EQ((place - 1000) / 64, rank / 2);
+          EXPECT_EQ(offset, packed ? 1000 + (place - 1000) % 64 : place);
+        }
+      });
+      ByteRange held = heldBytes(storage, mesh, rank);
+      EXPECT_GE(held.offset, 1000);
+      EXPECT_LE(held.bytes, 64);
+    }
+    EXPECT_EQ(holders, std::vector<int>(30, 1));
+  }
+}
+
+// What isn't split is held by all.
+TEST(Windows, WholeTensors) {
+  Mesh mesh({{"dp", 3}, {"tp", 2}});
+  Storage whole{{100, 2, 3, 4}, {}};
+  EXPECT_EQ(heldBytes(whole, mesh, 3).offset, 100);
+  EXPECT_EQ(heldBytes(whole, mesh, 3).bytes, 4 * 7);
+}
+
 } // namespace

@@ -47,14 +47,14 @@ TEST(Comparison, FirstBeyond) {
 // Padding may differ, signs of zero may not.
 TEST(Comparison, Replicas) {
   Mesh mesh({{"dp", 2}, {"tp", 2}});
-  TensorInfo tensor{"w", Element::F32, {3, 3}, {"a", "b"}, {{}, {1}}, {}};
-  Layout layout{64, 3, 2, 4}; // each row has two elements and two of padding
+  TensorInfo tensor{"w", Element::F32, {3, 3}, {"a", "b"}, {{}, {1}}, {}, {}};
+  Storage storage{{64, 3, 2, 4}, {}}; // each row has two elements and two of padding
   std::vector<float> first(12), second(12);
   auto compare = [&](int rank) {
-    return compareReplicas(tensor, layout, mesh, rank, reinterpret_cast<uint8_t *>(first.data()),
+    return compareReplicas(tensor, storage, mesh, rank, reinterpret_cast<uint8_t *>(first.data()),
                            reinterpret_cast<uint8_t *>(second.data()));
   };
-  EXPECT_EQ(bytesOf(layout), 40);
+  EXPECT_EQ(heldBytes(storage, mesh, 0).bytes, 40);
   first[2] = first[3] = 1;
   first[5] = 1; // the second column of rank 3's piece, which holds one
   EXPECT_FALSE(compare(3));
@@ -64,13 +64,21 @@ TEST(Comparison, Replicas) {
   EXPECT_TRUE(compare(2));
 }
 
+// Ranks hold the same if they agree on the axes that cut the tensor and on those that split its bucket.
 TEST(Comparison, FirstHolders) {
   Mesh mesh({{"dp", 2}, {"tp", 2}});
-  TensorInfo cut{"w", Element::F32, {4}, {"a"}, {{1}}, {}},
-      whole{"b", Element::F32, {4}, {"a"}, {}, {}};
+  TensorInfo cut{"w", Element::F32, {4}, {"a"}, {{1}}, {}, {}},
+      whole{"b", Element::F32, {4}, {"a"}, {}, {}, {}};
+  std::vector<Holder> same, split;
   for (int rank = 0; rank < 4; ++rank) {
-    EXPECT_EQ(firstHolder(cut, mesh, rank), rank % 2);
-    EXPECT_EQ(firstHolder(whole, mesh, rank), 0);
+    same.push_back({rank, {}});
+    split.push_back({rank, {{}, {0, 8, true, {0}}}});
+  }
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(firstHolder(same, cut, mesh, rank), rank % 2);
+    EXPECT_EQ(firstHolder(same, whole, mesh, rank), 0);
+    EXPECT_EQ(firstHolder(split, cut, mesh, rank), rank);
+    EXPECT_EQ(firstHolder(split, whole, mesh, rank), rank / 2 * 2);
   }
 }
 

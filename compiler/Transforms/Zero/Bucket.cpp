@@ -1,0 +1,138 @@
+//===- Bucket.cpp - Weights that are stored and updated together ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Zero/Bucket.h"
+
+#include "compiler/Support/Location.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace ptlc;
+using namespace ptlc::zero;
+
+/// "blocks.3" of "blocks.3.attn.wq", "head" of "head.w": what is computed at one time.
+static StringRef layerOf(StringRef path) {
+  size_t end = path.find('.');
+  for (size_t begin = 0; end != StringRef::npos; begin = end + 1, end = path.find('.', begin)) {
+    StringRef name = path.slice(end + 1, path.find('.', end + 1));
+    if (!name.empty() && llvm::all_of(name, llvm::isDigit))
+      return path.take_front(end + 1 + name.size());
+    if (name.empty())
+      break;
+  }
+  return path.split('.').first;
+}
+
+static int64_t elementsOf(const Member &member) {
+  return cast<RankedTensorType>(member.type).getNumElements();
+}
+
+NamedAttrList Bucket::weightAttributes() const {
+  Builder builder(part.getContext());
+  SmallVector<Attribute> list;
+  for (const Member &member : members) {
+    NamedAttrList entry(member.attributes);
+    entry.set("type", TypeAttr::get(member.type));
+    if (!member.line.empty())
+      entry.set("line", builder.getStringAttr(member.line));
+    list.push_back(entry.getDictionary(part.getContext()));
+  }
+  NamedAttrList attributes;
+  attributes.set("ptl.path", builder.getStringAttr(name()));
+  attributes.set("ptl.role", builder.getStringAttr("weight"));
+  attributes.set("ptl.members", builder.getArrayAttr(list));
+  return attributes;
+}
+
+namespace {
+/// Members that are split alike, in order.
+struct Alike {
+  Rule rule;
+  Axes pending;
+  SmallVector<Member, 0> members;
+};
+} // namespace
+
+static void close(std::vector<Bucket> &buckets, const Alike &alike, SmallVector<Member, 0> members,
+                  const zero::Plan &plan, unsigned &next) {
+  if (members.empty())
+    return;
+  Bucket bucket;
+  bucket.number = next++;
+  bucket.level = alike.rule.level;
+  bucket.axes = alike.rule.axes;
+  bucket.pending = alike.pending;
+  bucket.place = alike.rule.place;
+  int64_t elements = 0;
+  for (const Member &member : members)
+    elements += elementsOf(member);
+  MLIRContext *context = alike.rule.place.getContext();
+  int64_t ranks = spmd::groupSize(plan.mesh, plan.attribute(bucket.axes));
+  auto weight = cast<RankedTensorType>(members.front().type);
+  bucket.part =
+      ptl::getTensorType({int64_t(llvm::divideCeil(elements, ranks))}, weight.getElementType(),
+                         {StringAttr::get(context, bucket.name())});
+  bucket.members = std::move(members);
+  buckets.push_back(std::move(bucket));
+}
+
+/// From level 2 on, what is gathered or scattered at one time is a layer.
+static void cutLayers(std::vector<Bucket> &buckets, Alike &alike, const zero::Plan &plan,
+                      int64_t leastBytes, unsigned &next) {
+  if (alike.rule.level < 2)
+    return close(buckets, alike, std::move(alike.members), plan, next);
+  SmallVector<Member, 0> now;
+  int64_t bytes = 0;
+  for (Member &member : alike.members) {
+    int64_t own = elementsOf(member) * 4;
+    bool isNewLayer = !now.empty() && layerOf(now.back().path) != layerOf(member.path);
+    bool isFull = plan.bucketBytes() && bytes + own > plan.bucketBytes();
+    int64_t least = plan.bucketBytes() ? plan.bucketBytes() : leastBytes;
+    if (!now.empty() && (isFull || (isNewLayer && bytes >= least))) {
+      close(buckets, alike, std::exchange(now, {}), plan, next);
+      bytes = 0;
+    }
+    bytes += own;
+    now.push_back(std::move(member));
+  }
+  close(buckets, alike, std::move(now), plan, next);
+}
+
+Division zero::divide(ptl::OptimizeOp op, const Plan &plan, int64_t leastBytes, unsigned &next) {
+  Division division;
+  llvm::MapVector<Attribute, Alike> groups;
+  MLIRContext *context = op.getContext();
+  for (auto [number, weight] : llvm::enumerate(op.getWeights())) {
+    auto argument = dyn_cast<BlockArgument>(weight);
+    Rule rule = argument ? plan.ruleFor(argument) : Rule();
+    if (!rule.level) {
+      division.rest.push_back(number);
+      continue;
+    }
+    Member member{unsigned(number),
+                  argument,
+                  argument.getType(),
+                  cast<func::FuncOp>(op->getParentOp()).getArgAttrDict(argument.getArgNumber()),
+                  cast<StringAttr>(op.getNames()[number]).getValue(),
+                  lineOf(argument.getLoc()),
+                  traceGradient(op.getGrads()[number], plan)};
+    bool splits = llvm::all_of(
+        rule.axes, [&](StringAttr axis) { return llvm::is_contained(member.gradient.axes, axis); });
+    Axes pending = splits ? member.gradient.axes : Axes();
+    SmallVector<Attribute> key = {
+        IntegerAttr::get(IntegerType::get(context, 64), rule.level), plan.attribute(rule.axes),
+        plan.attribute(pending), plan.attribute(plan.cutAxes(argument)),
+        TypeAttr::get(cast<RankedTensorType>(argument.getType()).getElementType())};
+    Alike &alike = groups[ArrayAttr::get(context, key)];
+    alike.rule = rule;
+    alike.pending = pending;
+    alike.members.push_back(std::move(member));
+  }
+  for (auto &[key, alike] : groups)
+    cutLayers(division.buckets, alike, plan, leastBytes, next);
+  return division;
+}
