@@ -81,11 +81,9 @@ Place Places::of(Value value) const {
 SmallVector<Place> Places::inBucket(const Place &part, ArrayAttr members) {
   SmallVector<Place> tensors;
   for (auto member : members.getAsRange<rt::BufferAttr>())
-    tensors.push_back({part.offset + member.getOffset(),
-                       0,
-                       0,
-                       member.getPart(),
-                       member.getAxes(),
-                       {member.getRows(), member.getCols(), member.getStride()}});
+    tensors.push_back({.offset = part.offset + member.getOffset(),
+                       .part = member.getPart(),
+                       .axes = member.getAxes(),
+                       .layout = {member.getRows(), member.getCols(), member.getStride()}});
   return tensors;
 }

@@ -20,9 +20,9 @@ struct Arena {
   int64_t least = 0; ///< bytes of `micro` that hold values at once at most; the rest are gaps
 };
 
-/// Where a value lies: arena + offset + micro-batch * microStride + piece * chunkStride, if it has a
-/// pool of slots + the slot in use * slotStride, and if it is a part of a bucket + the rank's place
-/// in its group over `axes` * part.
+/// Where a value lies: arena + offset + micro-batch * microStride + piece * chunkStride, if it has
+/// a pool of slots + the slot in use * slotStride, and if it is a part of a bucket + the rank's
+/// place in its group over `axes` * part.
 struct Place {
   int64_t offset = 0;      ///< bytes from the arena's start
   int64_t microStride = 0; ///< bytes

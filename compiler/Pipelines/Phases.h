@@ -21,8 +21,8 @@ enum class Phase {
   Precision, ///< + casts, masters, types of reductions
   Sharded,   ///< every value with its sharding, and where it came from
   Spmd,      ///< local shapes, collectives explicit
-  Zero,      ///< where weights, gradients and states live
   Remat,     ///< what is computed again in the backward
+  Zero,      ///< where weights, gradients and states live
   Pipelined, ///< one program for each rank of the pipeline
   Comm,      ///< collectives merged and ordered
   Kernels,   ///< fused kernels and library calls, still tensors

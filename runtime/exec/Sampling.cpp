@@ -123,7 +123,7 @@ Status Sampler::run(RankState &state) {
   std::vector<int64_t> ids = prompt;
   bool isTalker = state.rank.rank == 0;
   TensorSource logits =
-      sourceOf("logits", sample.logits, {sample.logits.layout, {}}, job.info().mesh, *state.comm);
+      sourceOf("logits", sample.logits, sample.logits.layout, job.info().mesh, *state.comm);
   if (isTalker)
     std::for_each(ids.begin(), ids.end(), [&](int64_t id) { print(id); });
   state.rank.valid = 1;

@@ -84,7 +84,7 @@ private:
     return sourceOf(pair.name, pair.weight->tensor, pair.holders, info.mesh, *talker.comm);
   }
   TensorSource onOne(const Pair &pair) const {
-    return sourceOf(pair.name, *pair.tensorOfOne, {pair.layoutOfOne, {}}, one.job->info().mesh,
+    return sourceOf(pair.name, *pair.tensorOfOne, pair.layoutOfOne, one.job->info().mesh,
                     *one.state().comm);
   }
   void add(const std::string &place, std::string text) {

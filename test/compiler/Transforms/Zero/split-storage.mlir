@@ -111,13 +111,13 @@ func.func @step(%w: !w {ptl.path = "w", ptl.role = "weight"}, %v: !w {ptl.path =
 !w = tensor<8x4xf32, #ptl.dims<[ffn, embed]>>
 
 // Level 3: each weight is a layer of its own. Room is for twice the larger one: when `blocks.2` comes,
-// `blocks.1` goes, which wasn't used for longer than `blocks.0`, and is gathered again. A function that only reads weights takes parts, too.
+// `blocks.0` goes, and then `blocks.1`; each is gathered again. A function that only reads weights takes parts, too.
 module attributes {ptl.plan = {bucket = 100 : i64, reproducible = false, zero = [{level = 3 : i64, axes = ["dp"],
     weights = ["blocks.0.w", "blocks.1.w", "blocks.2.w"], line = "m.ptl:3:7"}]}} {
 spmd.mesh @mesh [dp = 2]
 // CHECK: module attributes {{.*}}ptl.weights = ["blocks.0.w", "blocks.1.w", "blocks.2.w"]
 // CHECK-LABEL: func @step
-// CHECK-SAME: %[[P0:[^:]*]]: tensor<16xf32, #ptl.dims<["zero.0"]>> {ptl.members = [{ptl.path = "blocks.0.w", ptl.role = "weight", type = tensor<8x4xf32
+// CHECK-SAME: %[[P0:[^:]*]]: tensor<16xf32, #ptl.dims<["zero.0"]>> {ptl.members = [{line = "{{[^"]*}}", ptl.path = "blocks.0.w", ptl.role = "weight", type = tensor<8x4xf32
 // CHECK-SAME: %[[P1:[^:]*]]: tensor<16xf32, #ptl.dims<["zero.1"]>>
 // CHECK-SAME: %[[P2:[^:]*]]: tensor<16xf32, #ptl.dims<["zero.2"]>>
 func.func @step(%u: !w {ptl.path = "blocks.0.w", ptl.role = "weight"}, %v: !w {ptl.path = "blocks.1.w", ptl.role = "weight"},
@@ -129,8 +129,9 @@ func.func @step(%u: !w {ptl.path = "blocks.0.w", ptl.role = "weight"}, %v: !w {p
   // CHECK-NEXT: ptl.elementwise mul %[[G1]], %[[G0]]
   // CHECK-NEXT: %[[G2:.*]] = spmd.bucket_all_gather %[[P2]]
   // CHECK-NEXT: ptl.elementwise mul %[[G2]],
-  // CHECK-NEXT: ptl.elementwise add %[[G2]], %[[G0]]
-  // CHECK-NEXT: %[[G1B:.*]] = spmd.bucket_all_gather %[[P1]] over @mesh [dp] {{.*}}spmd.time = 1
+  // CHECK: %[[G0B:.*]] = spmd.bucket_all_gather %[[P0]] over @mesh [dp] {{.*}}spmd.time = 1
+  // CHECK-NEXT: ptl.elementwise add %[[G2]], %[[G0B]]
+  // CHECK: %[[G1B:.*]] = spmd.bucket_all_gather %[[P1]] over @mesh [dp] {{.*}}spmd.time = 1
   // CHECK-NEXT: ptl.elementwise add %[[G1B]],
   %g:3 = ptl.accumulate pieces 1 (%k) -> !w, !w, !w {
     %a = ptl.elementwise mul %u, %x : (!w, !w) -> !w

@@ -167,8 +167,12 @@ TEST(Collectives, AllGatherAndReduceScatter) {
             continue;
           // After the gather all members hold the same whole, so the sum is of n equal values.
           float sum = value;
-          for (int64_t m = 1; m < n; ++m)
-            sum += value;
+          std::vector<int64_t> sizes = sizesOf(world);
+          for (size_t axis = sizes.size(); axis-- > 0;) {
+            float one = sum;
+            for (int64_t m = 1; m < sizes[axis]; ++m)
+              sum += one;
+          }
           EXPECT_EQ(at(arenas[rank], small, from), sum);
         }
       }

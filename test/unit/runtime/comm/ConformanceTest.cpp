@@ -330,7 +330,7 @@ protected:
     };
     if (GetParam() == Backend::Processes) {
       Bytes arena;
-      MpiWorld world(*processes, mesh, collectives);
+      MpiWorld world(*processes, mesh, std::vector<RankComm>(mesh.ranks(), {collectives, {}}));
       std::unique_ptr<Communicator> end = connected(world, processes->rank(), arena);
       return body(*end, arena.data());
     }

@@ -44,7 +44,7 @@ protected:
     list[1].reduce = ReduceKind::Max;
     Mesh mesh({{"dp", processes->ranks()}});
     std::vector<uint8_t> arena(4 * std::max(first, second));
-    MpiWorld world(*processes, mesh, list);
+    MpiWorld world(*processes, mesh, std::vector<RankComm>(mesh.ranks(), {list, {}}));
     auto made = world.connect(processes->rank(), arena.data());
     ASSERT_TRUE(made.isOk()) << made.message();
     body(**made);

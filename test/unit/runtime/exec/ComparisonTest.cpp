@@ -64,7 +64,8 @@ TEST(Comparison, Replicas) {
   EXPECT_TRUE(compare(2));
 }
 
-// Ranks hold the same if they agree on the axes that cut the tensor and on those that split its bucket.
+// Ranks hold the same if they agree on the axes that cut the tensor and on those that split its
+// bucket.
 TEST(Comparison, FirstHolders) {
   Mesh mesh({{"dp", 2}, {"tp", 2}});
   TensorInfo cut{"w", Element::F32, {4}, {"a"}, {{1}}, {}, {}},
