@@ -331,6 +331,9 @@ void Writer::addProgram(json::Object &root) {
   root["compiler"] = "ptlc 0.1.0";
   root["target"] = target();
   root["mesh"] = mesh();
+  if (auto plan = module->getAttrOfType<DictionaryAttr>("ptl.plan"))
+    if (auto line = plan.getAs<StringAttr>("mesh_line"))
+      root["mesh_line"] = line.getValue();
   root["arena"] = json::Object{{"bytes", places.arena.total()},
                                {"persistent", places.arena.persistent},
                                {"slots", places.arena.slots},

@@ -323,6 +323,14 @@ static ArrayAttr zeroAttribute(OpBuilder &builder, const sema::Program &program,
   return builder.getArrayAttr(rules);
 }
 
+/// Where the plan says the sizes of its axes; empty if `--mesh` says any of them.
+static std::string placeOfMesh(const sema::PlanSpec &plan, const lang::SourceManager &sources) {
+  auto isWritten = [](const sema::MeshAxis &axis) { return axis.range.file.isValid(); };
+  if (plan.mesh.empty() || !llvm::all_of(plan.mesh, isWritten))
+    return "";
+  return import::placeOf(plan.mesh.front().range, sources);
+}
+
 DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Program &program,
                                            const sema::PlanSpec &plan, const Directives &directives,
                                            const lang::SourceManager &sources) {
@@ -348,6 +356,7 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Progr
     entries.add("pipeline", pipelineAttribute(builder, program, plan, sources));
   return entries.text("name", plan.name)
       .add("mesh", builder.getArrayAttr(mesh))
+      .text("mesh_line", placeOfMesh(plan, sources))
       .add("shard", directives.attribute(builder, sources))
       .add("promises", builder.getArrayAttr(promises))
       .integer("microbatches", plan.microbatches)

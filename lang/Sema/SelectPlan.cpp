@@ -68,6 +68,7 @@ std::optional<PlanSpec> selectPlan(const Program &program, llvm::StringRef name,
                               [&](const MeshAxis &other) { return other.name == override.axis; });
     if (axis != plan.mesh.end()) {
       axis->size = override.size;
+      axis->range = {}; // the plan's line no longer says the size
       continue;
     }
     llvm::SmallVector<llvm::StringRef> names;

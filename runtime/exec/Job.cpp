@@ -60,13 +60,20 @@ Status Job::limitToCheck() {
   });
 }
 
+std::string Job::describeRanks() const {
+  const Mesh &mesh = info().mesh;
+  const std::string &line = info().meshLine;
+  return fmt::format("{} ranks ({}{}{})", mesh.ranks(), mesh.describe(),
+                     line.empty() ? "" : ", as in ", line);
+}
+
 Status Job::checkProcesses() const {
   const Mesh &mesh = info().mesh;
   if (!processes || processes->ranks() == mesh.ranks())
     return Status::ok();
-  return failure("the program was compiled for {} ranks ({}), the launcher started {} processes; "
-                 "each rank is one process (an empty PTL_MPI_LIBRARY makes ranks threads)",
-                 mesh.ranks(), mesh.describe(), processes->ranks());
+  return failure("the program was compiled for {}, the launcher started {} processes; each rank is "
+                 "one process (an empty PTL_MPI_LIBRARY makes ranks threads)",
+                 describeRanks(), processes->ranks());
 }
 
 int threadsFor(int cores, int bound, int ranks) {
@@ -78,9 +85,11 @@ int Job::threadsPerRank() const {
     return static_cast<int>(wishes.threads);
   int cores = static_cast<int>(std::thread::hardware_concurrency()), bound = cores;
   cpu_set_t allowed;
-  if (processes && ::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0)
     bound = CPU_COUNT(&allowed);
-  return threadsFor(cores, bound, ranksHere());
+  // Ranks that are threads share what this process is bound to, also the one of --check that a
+  // launched process runs besides its own.
+  return threadsFor(processes ? cores : bound, bound, ranksHere());
 }
 
 /// The name and the number of `--set name=number`.
@@ -148,9 +157,8 @@ Status Job::applyData() {
 
 Status Job::applyOptions(ProgramInfo &description) const {
   if (wishes.ranks && *wishes.ranks != description.mesh.ranks())
-    return failure("the program was compiled for {} ranks ({}), not {}; compile it with another "
-                   "--mesh",
-                   description.mesh.ranks(), description.mesh.describe(), *wishes.ranks);
+    return failure("the program was compiled for {}, not {}; compile it with another --mesh",
+                   describeRanks(), *wishes.ranks);
   if (wishes.steps)
     description.steps = *wishes.steps;
   if (wishes.seed)

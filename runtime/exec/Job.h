@@ -68,6 +68,7 @@ private:
   Status readPlays();
   /// Leaves what a check compares: its steps, without evaluation and checkpoints.
   Status limitToCheck();
+  std::string describeRanks() const; ///< of the mesh, for messages
   Status checkProcesses() const;
   /// Ranks that share this machine.
   int ranksHere() const { return processes ? processes->here() : info().mesh.ranks(); }
@@ -102,8 +103,8 @@ private:
   std::atomic<bool> isEverywhere{false};
 };
 
-/// Threads for each of the `ranks` of a machine with so many `cores`. A launcher may have bound
-/// this process to some of them, which it may share with other ranks.
+/// Threads for each of `ranks` that share so many `cores`. This process may be bound to some of
+/// them, which it may share with other ranks.
 int threadsFor(int cores, int bound, int ranks);
 
 /// Checks that this CPU has `features`, names as LLVM's ("avx2").

@@ -328,6 +328,7 @@ static ProgramInfo readAll(const json &from) {
   for (const json &axis : from.value("mesh", json::array()))
     axes.push_back({axis.at("name"), axis.at("size")});
   info.mesh = Mesh(std::move(axes));
+  info.meshLine = from.value("mesh_line", "");
   const json &arena = from.at("arena");
   info.arenaBytes = arena.at("bytes");
   info.persistentBytes = arena.value("persistent", int64_t{0});

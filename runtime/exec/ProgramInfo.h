@@ -101,6 +101,7 @@ struct ProgramInfo {
   std::string model, source, compiler, cpu;
   std::vector<std::string> features;
   Mesh mesh;
+  std::string meshLine; ///< where the plan gives it, or empty
   int64_t arenaBytes = 0, persistentBytes = 0, slotBytes = 0, microBytes = 0, scratchBytes = 0;
   std::vector<WeightInfo> weights;
   DataSpec data;
