@@ -52,9 +52,10 @@ def program(case, run, options):
     mesh = ", ".join(f"{axis} = {size}" for axis, size in (part.split("=") for part in options.mesh.split(",")))
     rules = [f"shard {options.shard}"] if options.shard else []
     rules += [f"microbatches {options.microbatches}"] if options.microbatches > 1 else []
-    rules += [f"pipeline blocks, over: pp, {options.pipeline}"] if options.pipeline else []
-    rules += [f"zero {options.zero}"] if options.zero else []
-    rules += ["reproducible"] if options.reproducible else []
+    given = lambda name: getattr(options, name, "")
+    rules += [f"pipeline blocks, over: pp, {options.pipeline}"] if given("pipeline") else []
+    rules += [f"zero {options.zero}"] if given("zero") else []
+    rules += ["reproducible"] if given("reproducible") else []
     return (f"{(HERE / 'Inputs' / (kind + '.ptl')).read_text()}\n"
             f"train {MODELS[kind]} {{\n  data {data}\n  batch {run['batch']}\n  steps {run['steps']}\n  optimizer {rule}\n{schedule}{clip}}}\n\n"
             f"plan golden on mesh({mesh}) {{ {'; '.join(rules)} }}\n")

@@ -46,7 +46,7 @@ def check(work, case, mesh, shard, microbatches):
     work.mkdir(parents=True, exist_ok=True)
     folder = golden.HERE / "golden" / case
     run = json.loads((folder / "expected.json").read_text())
-    options = types.SimpleNamespace(mesh=mesh, shard=shard, microbatches=microbatches, pipeline="", zero="", reproducible=False)
+    options = types.SimpleNamespace(mesh=mesh, shard=shard, microbatches=microbatches)
     (work / "m.ptl").write_text(golden.program(folder, run, options))
     sizes = golden.sizes(case.split("_")[0], run)
     compile_it = lambda *more: call("ptlc", "m.ptl", "--plan", "golden", *sizes, *more, cwd=work)

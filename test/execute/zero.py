@@ -46,7 +46,6 @@ def main():
     parser.add_argument("--microbatches", type=int, default=1)
     parser.add_argument("--reproducible", action="store_true")
     options = parser.parse_args()
-    options.pipeline = ""
     case = golden.HERE / "golden" / options.case
     run = json.loads((case / "expected.json").read_text())
     work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.over}-{options.microbatches}"

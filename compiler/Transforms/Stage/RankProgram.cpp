@@ -213,18 +213,35 @@ void RankProgram::cloneLoop(ptl::AccumulateOp op) {
   builder.clone(*op, known);
 }
 
-/// The norm of the gradients that this rank answers for.
-void RankProgram::cloneNorm(ptl::GlobalNormOp op) {
+/// The squares of the gradients that this rank answers for.
+void RankProgram::cloneSquares(spmd::SquareSumOp op) {
   SmallVector<Value> own;
-  for (Value operand : op.getOperands()) {
+  SmallVector<Attribute> members;
+  for (auto [operand, list] : llvm::zip_equal(op.getInputs(), op.getMembers())) {
     int first = INT_MAX;
     for (Value sum : step.sumsOf(operand))
       first = std::min(first, step.rankOfSum.lookup(sum));
-    if (first == rank)
-      own.push_back(get(operand));
+    if (first != rank)
+      continue;
+    own.push_back(get(operand));
+    members.push_back(list);
   }
+  known.map(op.getSum(), spmd::SquareSumOp::create(builder, op.getLoc(), op.getSum().getType(), own,
+                                                   builder.getArrayAttr(members))
+                             .getSum());
+}
+
+/// The norm of the gradients of all stages; exact sums, so that stages don't change a bit.
+void RankProgram::finishNorm(spmd::RootOp op) {
+  SmallVector<Value> sums;
+  for (Value sum : op.getSums())
+    sums.push_back(get(sum));
+  auto reason = builder.getStringAttr("the norm is of the gradients of all stages");
+  auto all = spmd::AllReduceOp::create(
+      builder, step.loop.getLoc(), ValueRange(sums).getTypes(), ptl::FoldKind::Sum, sums, "mesh",
+      spmd::AxesAttr::get(builder.getContext(), {step.axis}), reason, ArrayAttr());
   known.map(op.getResult(),
-            ptl::GlobalNormOp::create(builder, op.getLoc(), op.getType(), own).getResult());
+            spmd::RootOp::create(builder, op.getLoc(), op.getType(), all.getOutputs()).getResult());
 }
 
 /// The update of the weights that this rank holds.
@@ -264,8 +281,8 @@ Value RankProgram::get(Value value) {
     return found;
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
-  if (auto norm = dyn_cast<ptl::GlobalNormOp>(op)) {
-    cloneNorm(norm);
+  if (auto squares = dyn_cast<spmd::SquareSumOp>(op)) {
+    cloneSquares(squares);
   } else if (auto update = dyn_cast<ptl::OptimizeOp>(op)) {
     cloneUpdate(update);
   } else if (auto accumulate = dyn_cast<ptl::AccumulateOp>(op)) {
@@ -324,48 +341,39 @@ LogicalResult RankProgram::finish() {
     auto attribute = step.function.getResultAttrOfType<StringAttr>(index, "ptl.role");
     return attribute ? attribute.getValue() : StringRef();
   };
-  auto isShared = [&](unsigned index) {
-    return role(index) == "loss" || role(index) == "metric" || role(index) == "grad_norm";
-  };
-  ptl::Emitter e(builder, step.loop.getLoc());
+  auto isShared = [&](unsigned index) { return role(index) == "loss" || role(index) == "metric"; };
   SmallVector<Value> shared, shares;
   SmallVector<Attribute> members;
   for (auto [index, value] : llvm::enumerate(end->getOperands())) {
+    if (role(index) == "grad_norm") {
+      auto norm = value.getDefiningOp<spmd::RootOp>();
+      if (!norm)
+        return step.function.emitError("the norm of a pipeline must be a 'spmd.root'");
+      finishNorm(norm);
+    }
     if (!isShared(index))
       continue;
-    FailureOr<Value> part = failure();
-    bool isNorm = role(index) == "grad_norm";
-    if (isNorm) {
-      Value norm = get(value);
-      part = e.mul(norm, norm);
-    } else {
-      part = share(value, role(index) == "loss" ? "the loss" : "a metric");
-    }
+    FailureOr<Value> part = share(value, role(index) == "loss" ? "the loss" : "a metric");
     if (failed(part))
       return failure();
     shared.push_back(value);
     shares.push_back(*part);
     members.push_back(spmd::MemberAttr::get(
         builder.getContext(), builder.getStringAttr(lineOf(value.getLoc())),
-        builder.getStringAttr(isNorm ? "the norm is of the gradients of all stages"
-                                     : "every rank reports what one stage computes"),
-        StringAttr()));
+        builder.getStringAttr("every rank reports what one stage computes"), StringAttr()));
   }
   auto all = spmd::AllReduceOp::create(
       builder, step.loop.getLoc(), ValueRange(shares).getTypes(), ptl::FoldKind::Sum, shares,
       "mesh", spmd::AxesAttr::get(builder.getContext(), {step.axis}),
       builder.getStringAttr("what all stages report"), builder.getArrayAttr(members));
-  for (auto [value, whole] : llvm::zip_equal(shared, all.getOutputs())) {
-    bool isNorm = false;
-    for (auto [index, returned] : llvm::enumerate(end->getOperands()))
-      isNorm |= returned == value && role(index) == "grad_norm";
-    known.map(value, isNorm ? e.map(ptl::ElementwiseKind::Sqrt, whole) : whole);
-  }
+  for (auto [value, whole] : llvm::zip_equal(shared, all.getOutputs()))
+    known.map(value, whole);
   SmallVector<Value> results;
   SmallVector<Attribute> attributes;
   for (auto [index, value] : llvm::enumerate(end->getOperands())) {
     auto path = step.function.getResultAttrOfType<StringAttr>(index, "ptl.path");
-    if (!isShared(index) && !(path && step.holds(rank, path.getValue().split('#').first)))
+    if (!isShared(index) && role(index) != "grad_norm" &&
+        !(path && step.holds(rank, path.getValue().split('#').first)))
       continue;
     results.push_back(get(value));
     attributes.push_back(step.function.getResultAttrDict(index));

@@ -55,7 +55,8 @@ private:
   mlir::FailureOr<Value> share(Value value, const mlir::Twine &what);
   /// The value of the step on this rank.
   Value get(Value value);
-  void cloneNorm(ptl::GlobalNormOp op);
+  void cloneSquares(spmd::SquareSumOp op);
+  void finishNorm(spmd::RootOp op);
   void cloneUpdate(ptl::OptimizeOp op);
   void cloneLoop(ptl::AccumulateOp op);
 

@@ -238,7 +238,8 @@ void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
 
 void Splitter::run() {
   if (!collect()) {
-    if (hasSplitNorm(step)) {
+    // The stages of a pipeline add up what they have.
+    if (hasSplitNorm(step) || plan.isPipeline()) {
       takeNorm();
       eraseDead(step.getBody().front());
     }
@@ -281,9 +282,6 @@ struct SplitStorage : zero::impl::SplitStorageBase<SplitStorage> {
     if (!step)
       return;
     zero::Plan plan(getOperation(), step);
-    // The norm of a pipeline is taken where its stages are cut.
-    if (plan.isPipeline())
-      return;
     Splitter(step, plan, leastBytes).run();
   }
 };

@@ -1,4 +1,6 @@
-// RUN: ptl-opt %s --stage-cut-stages --mlir-print-local-scope | FileCheck %s
+// RUN: ptl-opt %s --zero-split-storage --stage-cut-stages --mlir-print-local-scope | FileCheck %s
+// RUN: not ptl-opt %s --stage-cut-stages 2>&1 | FileCheck %s --check-prefix=WHOLE
+// WHOLE: error: the norm of a pipeline must be a 'spmd.root'
 
 !x = tensor<2x8xf32, #ptl.dims<[batch, embed]>>
 !d = tensor<4x8xf32, #ptl.dims<[batch, embed]>>
@@ -22,10 +24,9 @@ module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{na
   // CHECK: %[[DW:.*]] = ptl.accumulate pieces 2 {{.*}}#rt.phase<whole_backward, stage = 0, pools = {{\[}}-1]>
   // CHECK: ptl.microbatch
   // CHECK: ptl.elementwise mul %[[G]]
-  // CHECK: %[[N:.*]] = ptl.global_norm %[[DW]] :
-  // CHECK: %[[S:.*]] = ptl.elementwise mul %[[N]], %[[N]]
-  // CHECK: %[[A:[0-9]*]]:2 = spmd.all_reduce sum %{{.*}}, %[[S]] over @mesh [pp]
-  // CHECK: ptl.elementwise sqrt %[[A]]#1
+  // CHECK: %[[S:.*]] = spmd.square_sum %[[DW]] members
+  // CHECK: %[[A:[0-9]*]] = spmd.all_reduce sum %[[S]] over @mesh [pp] reason "the norm is of the gradients of all stages"
+  // CHECK: spmd.root %[[A]] :
   // CHECK: ptl.optimize sgd weights(%[[W0]] :
 
   // Rank 1 gets y into its inputs, which its backward reads again.
