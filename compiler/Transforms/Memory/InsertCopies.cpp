@@ -79,6 +79,10 @@ private:
   void copy(unsigned number) {
     Value value = terminator->getOperand(number);
     OpBuilder builder(terminator);
+    // A part leaves its bucket at once, whose memory is free then.
+    if (auto scatter = value.getDefiningOp<spmd::BucketReduceScatterOp>();
+        scatter && scatter->getBlock() == terminator->getBlock())
+      builder.setInsertionPointAfter(scatter);
     terminator->setOperand(number,
                            kernel::createCopy(builder, value.getLoc(), value, value.getType()));
   }

@@ -74,7 +74,7 @@ class Reference {
 public:
   Reference(const Collective &collective, const Mesh &mesh, int rank, int64_t bytes)
       : collective(collective), mesh(mesh), size(elementSize(collective.element)),
-        group{mesh.group(rank, collective.axes)} {
+        foldSizes(collective.foldSizes(mesh)), group{mesh.group(rank, collective.axes)} {
     for (int axis : collective.axes)
       sizes.push_back(mesh.size(axis));
     if (collective.kind == CollectiveKind::AllReduce)
@@ -110,23 +110,23 @@ private:
   void copy(int64_t to, int64_t member, int64_t from) {
     std::memcpy(&expected[to], &inputs[member][from], size);
   }
-  /// One element of all members, one axis after the other.
-  void reduce(int64_t to, int64_t from) {
-    std::vector<Bytes> values;
-    for (const Bytes &input : inputs)
-      values.emplace_back(input.begin() + from, input.begin() + from + size);
-    std::vector<int64_t> list = collective.foldSizes(mesh);
-    for (size_t axis = list.size(); axis-- > 0;) {
-      std::vector<Bytes> folds;
-      for (size_t first = 0; first < values.size(); first += list[axis]) {
-        folds.push_back(values[first]);
-        for (int64_t m = 1; m < list[axis]; ++m)
-          combine(collective, folds.back().data(), values[first + m].data());
-      }
-      values = std::move(folds);
+  /// One element of the members from `first` on that differ on the axes from `axis` on.
+  void fold(uint8_t *to, size_t axis, int64_t first, int64_t from) const {
+    if (axis == foldSizes.size()) {
+      std::memcpy(to, &inputs[first][from], size);
+      return;
     }
-    std::memcpy(&expected[to], values[0].data(), size);
+    int64_t step = 1;
+    for (size_t inner = axis + 1; inner < foldSizes.size(); ++inner)
+      step *= foldSizes[inner];
+    fold(to, axis + 1, first, from);
+    for (int64_t m = 1; m < foldSizes[axis]; ++m) {
+      uint8_t other[8];
+      fold(other, axis + 1, first + m * step, from);
+      combine(collective, to, other);
+    }
   }
+  void reduce(int64_t to, int64_t from) { fold(&expected[to], 0, 0, from); }
   void addSegment(const CommSegment &s) {
     if (collective.kind == CollectiveKind::AllToAll)
       addExchange(s);
@@ -192,6 +192,7 @@ private:
   const Mesh &mesh;
   int64_t size;
   std::vector<int64_t> sizes; ///< of the axes
+  std::vector<int64_t> foldSizes;
   std::vector<int> group;
   std::vector<Bytes> inputs;
   Bytes expected;
