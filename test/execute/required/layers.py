@@ -210,9 +210,7 @@ model M {
 
 
 def d18(work):
-    """Token ids out of range are errors on every mesh, with the same words but for the rank; a label that is ignored is none.
-
-    The case's fsdp = 2 is dp = 2 here: the table isn't stored in parts over dp."""
+    """Token ids out of range are errors on every mesh, with the same words but for the rank; a label that is ignored is none."""
     text = """dim vocab = 8, width = 2
 model M {
   weight table: [vocab, width] = normal(1.0)
@@ -220,7 +218,8 @@ model M {
 }
 """
     plans = [*((f"tp = {size}", ["shard vocab: tp"]) for size in (2, 3, 4)), ("dp = 2", ["shard batch: dp"]),
-             ("dp = 2, tp = 2", ["shard batch: dp", "shard vocab: tp"])]
+             ("dp = 2, tp = 2", ["shard batch: dp", "shard vocab: tp"]),
+             ("fsdp = 2", ["shard batch: fsdp", "zero 3, over: fsdp"])]
     program = Program(work, text, {"ids": i32(0, 7, 3), "t": i32(1, -100, 2)}, 3)
     cases = (((0, 7, 8), (1, 2, 3), 8, "ids"), ((-1, 0, 1), (1, 2, 3), -1, "ids"), ((-100, 0, 1), (1, 2, 3), -100, "ids"),
              ((0, 1, 2), (1, 8, 2), 8, "t"))

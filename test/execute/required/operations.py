@@ -110,9 +110,10 @@ def d10(work):
                 "  fn loss(x: [batch, n]) = sum(dot(x, w * v, over: n))\n}\n")
         order = numpy.arange(size, dtype="f4")
         program = Program(work, text, {"x": order[None] + 1}, 1, {"w": order, "v": order + 2})
-        # The last two change the order between the weight and its use.
+        # Some change the order between the weight and its use; the last ones store parts over dp of what tp cuts.
         rules = (["shard n: (tp, dp)"], ["shard n: (dp, tp)"], ["shard n: none", "shard n: (dp, tp), in: w"],
-                 ["shard n: tp", "shard n: (dp, tp), in: w"], ["shard n: (tp, dp)", "shard n: (dp, tp), in: w"])
+                 ["shard n: tp", "shard n: (dp, tp), in: w"], ["shard n: (tp, dp)", "shard n: (dp, tp), in: w"],
+                 *(["shard n: tp", f"zero {level}, over: dp"] for level in (1, 2, 3)), ["shard batch: dp", "shard n: tp", "zero 3, over: dp"])
         outcomes = program.agree([("tp = 2, dp = 2", some) for some in rules])
         still = Program(work, text, program.data, 1, program.weights, rate=0.0)
         for mesh, some in [("tp = 2, dp = 2", rule) for rule in rules] + [("tp = 3, dp = 2", rules[0])]:
@@ -162,6 +163,8 @@ model M {
         ["shard one: tp", "shard three: tp, in: c", "shard five: tp"], ["shard two: tp"], ["shard batch: tp", "shard three: tp", "shard two: tp, in: e"])]
     plans += [("dp = 1", ["shard batch: dp"]), ("dp = 1, tp = 1", ["shard batch: dp", "shard five: tp"]),
               ("dp = 2, tp = 1", ["shard batch: dp", "shard five: tp"]), ("dp = 2, tp = 4", ["shard batch: dp", "shard five: (tp, dp), in: d"])]
+    plans += [(f"fsdp = {size}", ["shard batch: fsdp", f"zero {level}, over: fsdp"]) for size in (1, 2, 4) for level in (1, 2, 3)]
+    plans += [("fsdp = 2, tp = 2", ["shard batch: fsdp", "shard five: tp", "zero 3, over: fsdp"])]
     outcomes = Program(work, text, {"x": x}, 2, rate=2.0**-20).agree(plans, {
         "loss": 2 * 3 * 2 * 7 * 11 * total + 75, "gradient a": 3 * 2 * 7 * 11 * total, "gradient b": [2 * 2 * 7 * 11 * total],
         "gradient c": [10, 10, 10], "gradient d": numpy.repeat(2 * 3 * 11 * x.mean(0)[:, None], 2, 1)})
