@@ -38,6 +38,26 @@ static Value wholeNorm(ptl::GlobalNormOp norm) {
   return value;
 }
 
+/// The axes over which the squares of one norm are added up: those that cut its operands.
+static Axes axesBehind(ptl::GlobalNormOp norm, const zero::Plan &plan) {
+  Axes axes;
+  for (Operation *square : norm.getResult().getUsers())
+    for (Operation *user : square->getUsers())
+      if (auto sum = dyn_cast<spmd::AllReduceOp>(user); sum && isa<ptl::ElementwiseOp>(square))
+        llvm::append_range(axes, sum.getAxes().getNames());
+  return plan.sorted(axes);
+}
+
+llvm::DenseSet<Value> zero::gradientsOfNorm(func::FuncOp step) {
+  llvm::DenseSet<Value> gradients;
+  for (ptl::GlobalNormOp norm : normsOf(step))
+    for (Value operand : norm.getOperands()) {
+      auto mask = operand.getDefiningOp<spmd::MaskOp>();
+      gradients.insert(mask ? mask.getX() : operand);
+    }
+  return gradients;
+}
+
 bool zero::hasSplitNorm(func::FuncOp step) {
   SmallVector<ptl::GlobalNormOp> norms = normsOf(step);
   return !norms.empty() && wholeNorm(norms.front()) != norms.front().getResult();
@@ -82,6 +102,8 @@ void zero::replaceNorm(func::FuncOp step, const Plan &plan,
   for (ptl::GlobalNormOp norm : norms)
     for (Value operand : norm.getOperands())
       if (std::optional<NormTerm> term = termOf(operand)) {
+        if (term->members.empty())
+          term->axes = axesBehind(norm, plan);
         SmallVector<size_t> key;
         for (StringAttr axis : term->axes)
           key.push_back(plan.numberOf(axis));

@@ -12,8 +12,11 @@ namespace ptlc::zero {
 struct NormTerm {
   mlir::Value value;
   llvm::SmallVector<mlir::Type> members; ///< if `value` is a part of a bucket
-  Axes axes;                             ///< over which ranks have different parts
+  Axes axes; ///< over which ranks have different parts; known of parts of buckets only
 };
+
+/// What the norm is of, before padding is made 0.
+llvm::DenseSet<mlir::Value> gradientsOfNorm(mlir::func::FuncOp step);
 
 /// Replaces the norm of a step by the root of exact sums; what made the old one stays, unused.
 /// `termOf` gives what stands for an operand of the norm that there is, or nullopt if another term

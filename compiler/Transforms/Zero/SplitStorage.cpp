@@ -135,13 +135,18 @@ void Splitter::scatterBehindLoop() {
   });
 }
 
+/// A bucket's part stands for its gradients if the norm is of all of them. It may be of what a
+/// gradient was before it was moved to where its weight lies.
 void Splitter::takeNorm() {
+  llvm::DenseSet<Value> inNorm = gradientsOfNorm(step);
   DenseMap<Value, NormTerm> terms;
-  for (Update &update : updates)
-    for (auto [gradient, weight] : llvm::zip_equal(update.op.getGrads(), update.op.getWeights()))
-      terms[gradient] = {gradient, {}, plan.cutAxes(cast<BlockArgument>(weight))};
   forEachBucket([&](ptl::OptimizeOp, Bucket &bucket) {
     NormTerm term{bucket.gradient, {}, bucket.axes};
+    bool isAll = llvm::all_of(bucket.members, [&](const Member &member) {
+      return inNorm.contains(member.gradient.whole);
+    });
+    if (!isAll)
+      return;
     for (const Member &member : bucket.members) {
       term.members.push_back(member.type);
       terms[member.gradient.whole].value = {};
@@ -155,12 +160,7 @@ void Splitter::takeNorm() {
     auto found = terms.find(mask ? mask.getX() : operand);
     if (found == terms.end())
       return NormTerm{operand, {}, {}};
-    NormTerm term = found->second;
-    if (!term.value)
-      return std::nullopt;
-    if (term.members.empty())
-      term.value = operand;
-    return term;
+    return found->second.value ? std::optional(found->second) : std::nullopt;
   });
 }
 
