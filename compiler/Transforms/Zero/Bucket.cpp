@@ -8,8 +8,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <map>
-
 using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::zero;
@@ -100,6 +98,34 @@ static void cutLayers(std::vector<Bucket> &buckets, Alike &alike, const zero::Pl
     now.push_back(std::move(member));
   }
   close(buckets, alike, std::move(now), plan, next);
+}
+
+std::vector<Bucket> zero::divideFrozen(func::FuncOp step, const Plan &plan, int64_t leastBytes,
+                                       unsigned &next) {
+  llvm::MapVector<Attribute, Alike> groups;
+  MLIRContext *context = step.getContext();
+  for (BlockArgument argument : step.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    Rule rule = plan.ruleFor(argument);
+    if (rule.level < 3 || !step.getArgAttr(number, "ptl.frozen") || argument.use_empty())
+      continue;
+    SmallVector<Attribute> key = {
+        plan.attribute(rule.axes), plan.attribute(plan.cutAxes(argument)),
+        TypeAttr::get(cast<RankedTensorType>(argument.getType()).getElementType())};
+    Alike &alike = groups[ArrayAttr::get(context, key)];
+    alike.rule = rule;
+    alike.members.push_back({0,
+                             argument,
+                             argument.getType(),
+                             step.getArgAttrDict(number),
+                             step.getArgAttrOfType<StringAttr>(number, "ptl.path").getValue(),
+                             lineOf(argument.getLoc()),
+                             {}});
+  }
+  std::vector<Bucket> buckets;
+  for (auto &[key, alike] : groups)
+    cutLayers(buckets, alike, plan, leastBytes, next);
+  return buckets;
 }
 
 Division zero::divide(ptl::OptimizeOp op, const Plan &plan, int64_t leastBytes, unsigned &next) {

@@ -47,7 +47,11 @@ struct Division {
 /// `leastBytes`. `next` numbers the buckets of a step.
 Division divide(ptl::OptimizeOp op, const Plan &plan, int64_t leastBytes, unsigned &next);
 
-/// Reduce-scatters pending gradients, or slices finished ones, in front of `point`.
+/// The buckets of weights that aren't trained and are used; only level 3 splits them.
+std::vector<Bucket> divideFrozen(mlir::func::FuncOp step, const Plan &plan, int64_t leastBytes,
+                                 unsigned &next);
+
+/// Reduce-scatters pending gradients, or slices finished ones.
 mlir::Value scatter(mlir::OpBuilder &builder, const Bucket &bucket, const Plan &plan,
                     llvm::ArrayRef<mlir::Value> gradients);
 /// Sums a part over the axes that are left.

@@ -41,6 +41,7 @@ private:
   void takeNorm();
   void keepRest(ptl::OptimizeOp op, ArrayRef<unsigned> numbers);
   void update(ptl::OptimizeOp op, const Bucket &bucket);
+  void replaceWhole(const Bucket &bucket, Value part);
   template <typename Visitor> void forEachBucket(Visitor &&visit) {
     for (Update &update : updates)
       for (Bucket &bucket : update.division.buckets)
@@ -53,6 +54,7 @@ private:
   OpBuilder builder;
   Signature signature;
   std::vector<Update> updates;
+  std::vector<Bucket> frozen;
   std::vector<SplitWeights> splitWeights;
 };
 } // namespace
@@ -71,6 +73,7 @@ bool Splitter::collect() {
   unsigned next = 0;
   for (auto op : step.getBody().front().getOps<ptl::OptimizeOp>())
     updates.push_back({op, divide(op, plan, leastBytes, next)});
+  frozen = divideFrozen(step, plan, leastBytes, next);
   return next > 0;
 }
 
@@ -189,6 +192,14 @@ void Splitter::keepRest(ptl::OptimizeOp op, ArrayRef<unsigned> numbers) {
   }
 }
 
+/// Lets uses of the weights read what is gathered from `part`.
+void Splitter::replaceWhole(const Bucket &bucket, Value part) {
+  SplitWeights whole{&bucket, part, {}};
+  for (const Member &member : bucket.members)
+    whole.whole.push_back(member.weight);
+  splitWeights.push_back(std::move(whole));
+}
+
 /// Updates this rank's part of a bucket, and gives it to the others.
 void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
   unsigned kinds = op.getStatesPerWeight(), count = op.getWeights().size();
@@ -221,10 +232,7 @@ void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
     signature.returns(states[kind], split.getNewStates()[kind], pick(op.getNewStates(), kind));
   if (bucket.level == 3) {
     signature.returns(part, split.getNewWeights()[0], pick(op.getNewWeights(), 0));
-    SplitWeights whole{&bucket, part, {}};
-    for (Value weight : weights)
-      whole.whole.push_back(cast<BlockArgument>(weight));
-    splitWeights.push_back(std::move(whole));
+    replaceWhole(bucket, part);
     return;
   }
   auto reason = builder.getStringAttr("each rank updates its part of " + Twine(weights.size()) +
@@ -256,6 +264,12 @@ void Splitter::run() {
     keepRest(each.op, each.division.rest);
     for (const Bucket &bucket : each.division.buckets)
       update(each.op, bucket);
+  }
+  for (const Bucket &bucket : frozen) {
+    SmallVector<Value> weights;
+    for (const Member &member : bucket.members)
+      weights.push_back(member.weight);
+    replaceWhole(bucket, signature.add(bucket, plan, weights, bucket.weightAttributes()));
   }
   signature.finish();
   for (Update &each : updates)

@@ -161,3 +161,21 @@ func.func @logits(%v: !w {ptl.path = "blocks.1.w", ptl.role = "weight"}) -> !w {
   return %y : !w
 }
 }
+
+// -----
+
+!w = tensor<8x4xf32, #ptl.dims<[ffn, embed]>>
+
+// A weight that isn't trained is split at level 3, too; it has no gradient, no state, and isn't returned.
+module attributes {ptl.plan = {reproducible = false, zero = [{level = 3 : i64, axes = ["dp"], weights = ["u"], line = "m.ptl:3:7"}]}} {
+spmd.mesh @mesh [dp = 2]
+// CHECK-LABEL: func @step
+// CHECK-SAME: %[[P:[^:]*]]: tensor<16xf32, #ptl.dims<["zero.0"]>> {ptl.members = [{{{.*}}ptl.frozen, ptl.path = "u"
+// CHECK: %[[G:.*]] = spmd.bucket_all_gather %[[P]] over @mesh [dp]
+// CHECK-NEXT: %[[Y:.*]] = ptl.elementwise neg %[[G]]
+// CHECK-NEXT: return %[[Y]]
+func.func @step(%u: !w {ptl.frozen, ptl.path = "u", ptl.role = "weight"}) -> !w {
+  %y = ptl.elementwise neg %u : (!w) -> !w
+  return %y : !w
+}
+}
