@@ -32,6 +32,10 @@ def train(level, options, case, run, work):
     for collective in report["collectives"]:
         if collective["bytes"] != collective["predicted_bytes"]:
             sys.exit(f"level {level}: {collective['kind']} moved {collective['bytes']} bytes, expected {collective['predicted_bytes']}")
+    # A level that changed nothing would give equal bits, too.
+    of_storage = {collective["kind"] for collective in report["collectives"] if f"'zero {level}'" in collective["reason"]}
+    if of_storage != ({"reduce_scatter", "all_gather"} if level else set()):
+        sys.exit(f"level {level}: expected gradients to be scattered and weights gathered, found {of_storage or 'neither'}")
     return lines, *((work / name).read_bytes() for name in ("final.safetensors", "grads.safetensors"))
 
 

@@ -157,47 +157,45 @@ LogicalResult RankProgram::phase(const StagePhase &phase) {
   return success();
 }
 
-/// What arrives before a phase.
-void RankProgram::receive(const StagePhase &phase) {
+void RankProgram::forEachRoute(const StagePhase &phase, bool arrives, const RouteVisitor &visit) {
   bool isForward = phase.kind == PhaseKind::Forward;
   if (!isForward && phase.kind != PhaseKind::Backward && phase.kind != PhaseKind::WholeBackward)
     return;
   for (auto [number, route] : llvm::enumerate(routes.routes())) {
-    int here = isForward ? route.target : route.source,
-        there = isForward ? route.source : route.target;
+    // Values go from source to target, gradients back.
+    bool atTarget = arrives == isForward;
+    int here = atTarget ? route.target : route.source;
+    int there = atTarget ? route.source : route.target;
     if (here != phase.stage || routes.place()[there] == rank)
       continue;
-    const auto &values = isForward ? route.values : route.gradients;
-    if (!isForward && values.empty())
-      continue;
-    Pool pool{isForward ? SlotKind::Input : SlotKind::Gradient, here};
-    auto received = rt::ReceiveOp::create(builder, step.loop.getLoc(),
-                                          ValueRange(values.getArrayRef()).getTypes(), number,
-                                          routes.numberOf(pool), !isForward);
+    ArrayRef<Value> values = (isForward ? route.values : route.gradients).getArrayRef();
+    if (isForward || !values.empty())
+      visit(number, here, values, !isForward);
+  }
+}
+
+/// What arrives before a phase.
+void RankProgram::receive(const StagePhase &phase) {
+  forEachRoute(phase, true, [&](unsigned number, int here, ArrayRef<Value> values, bool gradients) {
+    Pool pool{gradients ? SlotKind::Gradient : SlotKind::Input, here};
+    auto received =
+        rt::ReceiveOp::create(builder, step.loop.getLoc(), ValueRange(values).getTypes(), number,
+                              routes.numberOf(pool), gradients);
     for (auto [value, result] : llvm::zip_equal(values, received.getValues()))
       slots[pool][value] = result;
-  }
+  });
 }
 
 /// What leaves behind a phase.
 void RankProgram::send(const StagePhase &phase) {
-  bool isForward = phase.kind == PhaseKind::Forward;
-  if (!isForward && phase.kind != PhaseKind::Backward && phase.kind != PhaseKind::WholeBackward)
-    return;
-  for (auto [number, route] : llvm::enumerate(routes.routes())) {
-    int here = isForward ? route.source : route.target,
-        there = isForward ? route.target : route.source;
-    if (here != phase.stage || routes.place()[there] == rank)
-      continue;
-    const auto &values = isForward ? route.values : route.gradients;
-    if (!isForward && values.empty())
-      continue;
-    Pool pool{isForward ? SlotKind::Output : SlotKind::InputGradient, here};
-    SmallVector<Value> sent;
-    for (Value value : values)
-      sent.push_back(slots[pool].lookup(value));
-    rt::SendOp::create(builder, step.loop.getLoc(), sent, number, !isForward);
-  }
+  forEachRoute(phase, false,
+               [&](unsigned number, int here, ArrayRef<Value> values, bool gradients) {
+                 Pool pool{gradients ? SlotKind::InputGradient : SlotKind::Output, here};
+                 SmallVector<Value> sent;
+                 for (Value value : values)
+                   sent.push_back(slots[pool].lookup(value));
+                 rt::SendOp::create(builder, step.loop.getLoc(), sent, number, gradients);
+               });
 }
 
 //===----------------------------------------------------------------------===//

@@ -48,6 +48,10 @@ private:
   mlir::LogicalResult phase(const StagePhase &phase);
   Value inPhase(Value value, const StagePhase &phase, ptl::AccumulateOp made,
                 mlir::IRMapping &mapping);
+  using RouteVisitor = llvm::function_ref<void(unsigned number, int here,
+                                               llvm::ArrayRef<mlir::Value>, bool gradients)>;
+  /// Visits the routes from or to other ranks whose values a phase needs or makes.
+  void forEachRoute(const StagePhase &phase, bool arrives, const RouteVisitor &visit);
   void receive(const StagePhase &phase);
   void send(const StagePhase &phase);
   void exchange();
