@@ -190,11 +190,12 @@ json::Array Describer::describe() {
                 std::move(layout));
     }
   }
-  // Buckets come in an order of their own.
+  // Buckets come in an order of their own; a rank of a pipeline has some of the weights.
   if (auto declared = step->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>("ptl.weights")) {
     order.clear();
     for (auto path : declared.getAsRange<StringAttr>())
-      order.push_back(path.getValue());
+      if (weights.contains(path.getValue()))
+        order.push_back(path.getValue());
   }
   json::Array list;
   for (StringRef path : order)

@@ -35,10 +35,6 @@ private:
 } // namespace
 
 void Refusal::storage() {
-  for (const ZeroRule &rule : plan.zeros)
-    if (rule.level > 0 && isWide(rule.over.axes) && plan.pipeline &&
-        isWide(plan.pipeline->over.axes))
-      refuse(rule.range, "'zero' with 'pipeline'");
   for (const PrecisionRule &rule : plan.precisions)
     if (rule.precision != Precision::F32)
       refuse(rule.range, "'precision' other than f32");

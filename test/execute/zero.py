@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Trains a golden model with its storage in parts, at several levels, and compares the runs bit for bit.
 
-Usage: zero.py CASE WORKDIR --over AXES [--mesh dp=2] [--shard "batch: dp"] [--levels 0,1,2,3] [--microbatches K] [--reproducible]
-Losses, norms and metrics of every step, the weights after the last and the gradients of the first must be those of the first level.
+Usage: zero.py CASE WORKDIR --over AXES [--mesh dp=2] [--shard "batch: dp"] [--levels 0,1,2,3] [--microbatches K] [--pipeline "schedule: gpipe"] [--reproducible]
+Losses, norms and metrics of every step, the weights after the last and the gradients of the first must be those of the first level; with a
+pipeline and --reproducible those of the first level without stages.
 Each run compares its ranks' replicas after each step, and what ranks moved with what the program says.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
+import collections
 import json
 import pathlib
 import shutil
@@ -15,8 +17,13 @@ import sys
 import golden
 
 
+def tensors(path):
+    """The bits of a file's tensors, by name; what else it says depends on the mesh."""
+    return {name: (array.shape, array.tobytes()) for name, array in golden.read_safetensors(path).items()}
+
+
 def train(level, options, case, run, work):
-    """Returns the lines of the log, the bytes of the files, and bytes per kind of collective."""
+    """The lines of the log and the tensors of the files."""
     options.zero = f"{level}, over: {options.over}" if level else ""
     kind = options.case.split("_")[0]
     work.mkdir(parents=True)
@@ -29,14 +36,20 @@ def train(level, options, case, run, work):
         line = json.loads(text)
         lines.append({key: value for key, value in line.items() if key not in ("ms", "tokens_s")})
     report = json.loads((work / "report.json").read_text())
+    # One collective of all stages may have a line for each of their programs.
+    moved = collections.defaultdict(lambda: [0, 0])
     for collective in report["collectives"]:
-        if collective["bytes"] != collective["predicted_bytes"]:
-            sys.exit(f"level {level}: {collective['kind']} moved {collective['bytes']} bytes, expected {collective['predicted_bytes']}")
+        line = moved[tuple(collective[name] for name in ("kind", "axes", "line", "reason"))]
+        line[0] += collective["bytes"]
+        line[1] += collective["predicted_bytes"]
+    for (kind, *_), (found, expected) in moved.items():
+        if found != expected:
+            sys.exit(f"level {level}: {kind} moved {found} bytes, expected {expected}")
     # A level that changed nothing would give equal bits, too.
     of_storage = {collective["kind"] for collective in report["collectives"] if f"'zero {level}'" in collective["reason"]}
     if of_storage != ({"reduce_scatter", "all_gather"} if level else set()):
         sys.exit(f"level {level}: expected gradients to be scattered and weights gathered, found {of_storage or 'neither'}")
-    return lines, *((work / name).read_bytes() for name in ("final.safetensors", "grads.safetensors"))
+    return lines, *(tensors(work / name) for name in ("final.safetensors", "grads.safetensors"))
 
 
 def main():
@@ -47,6 +60,7 @@ def main():
     parser.add_argument("--shard", default="batch: dp")
     parser.add_argument("--over", default="dp")
     parser.add_argument("--levels", default="0,1,2,3")
+    parser.add_argument("--pipeline", default="", help='as "schedule: gpipe"; the mesh has an axis pp')
     parser.add_argument("--microbatches", type=int, default=1)
     parser.add_argument("--reproducible", action="store_true")
     options = parser.parse_args()
@@ -55,13 +69,18 @@ def main():
     work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.over}-{options.microbatches}"
     shutil.rmtree(work, ignore_errors=True)
     levels = options.levels.split(",")
-    runs = [train(int(level), options, case, run, work / level) for level in levels]
+    runs = {f"level {level}": train(int(level), options, case, run, work / level) for level in levels}
+    if options.pipeline and options.reproducible:
+        options.mesh = ",".join(axis for axis in options.mesh.split(",") if not axis.startswith("pp="))
+        options.pipeline = ""
+        runs = {"one stage": train(int(levels[0]), options, case, run, work / "one")} | runs
+    first, *others = runs
     failed = False
-    for level, found in zip(levels[1:], runs[1:]):
-        for what, ours, first in zip(("log", "weights", "gradients"), found, runs[0]):
-            equal = ours == first
+    for name in others:
+        for what, ours, expected in zip(("log", "weights", "gradients"), runs[name], runs[first]):
+            equal = ours == expected
             failed |= not equal
-            print(f"{'ok  ' if equal else 'FAIL'} {what} of level {level} and of level {levels[0]}")
+            print(f"{'ok  ' if equal else 'FAIL'} {what} of {name} and of {first}")
     return 1 if failed else 0
 
 

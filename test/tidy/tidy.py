@@ -42,7 +42,7 @@ LAYERS = [
     ("compiler/Schedule/", ("compiler/Schedule/", "runtime/include/")),
     ("compiler/Import/", ("lang/", "dialects/", "compiler/Support/", "compiler/Analysis/", "compiler/Import/", *MLIR)),
     ("compiler/Analysis/", ("dialects/", "compiler/Support/", "compiler/Analysis/", *MLIR)),
-    ("compiler/Transforms/Stage/", ("dialects/", "compiler/Support/", "compiler/Schedule/", "<own>", *MLIR)),
+    ("compiler/Transforms/Stage/", ("dialects/", "compiler/Support/", "compiler/Analysis/", "compiler/Schedule/", "<own>", *MLIR)),
     ("compiler/Transforms/", ("dialects/", "compiler/Support/", "compiler/Analysis/", "<own>", *MLIR)),
     ("compiler/Conversion/", ("dialects/", "compiler/Support/", "compiler/Analysis/", "compiler/Conversion/KernelScalars/",
                               "<own>", *MLIR)),

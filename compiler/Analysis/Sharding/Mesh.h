@@ -37,6 +37,8 @@ struct Axis {
   int64_t size = 1;
   double weight = 1;   ///< cost of a byte on the axis' link
   double latency = 64; ///< cost of one message, in bytes of the fastest link
+  /// Ranks along it run programs of their own (a pipeline): nothing is cut or moved along it.
+  bool divides = false;
 
   bool hasLinkOf(const Axis &other) const {
     return weight == other.weight && latency == other.latency;

@@ -251,6 +251,7 @@ void Stepper::addMoves(const Sharding &from, std::vector<Step> &out) const {
 void Stepper::addPermutes(const Sharding &from, std::vector<Step> &out) const {
   size_t count = llvm::popcount(from.used());
   AxisList chosen, available = listOf(mesh, ~from.partial);
+  llvm::erase_if(available, [&](AxisId axis) { return mesh[axis].divides; });
   if (count == 0 || available.size() < 2)
     return;
   forOrders(available, count, chosen, [&](const AxisList &order) {
@@ -269,7 +270,7 @@ void Stepper::addPermutes(const Sharding &from, std::vector<Step> &out) const {
 std::vector<Step> Stepper::successors(const Sharding &from, Fold kind) const {
   std::vector<Step> out;
   for (AxisId axis = 0; axis < mesh.size(); axis++) {
-    if ((from.used() | from.partial) & axisBit(axis))
+    if (((from.used() | from.partial) & axisBit(axis)) || mesh[axis].divides)
       continue;
     for (size_t dim = 0; dim < shape.size(); dim++)
       out.push_back(slice(from, dim, axis));

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Shard/Attributes.h"
 
+#include "compiler/Support/Stages.h"
+
 using namespace ptlc;
 using namespace ptlc::sharding;
 using namespace mlir;
@@ -12,10 +14,12 @@ static constexpr double kMessageBytes = 64;
 
 Mesh ptlc::shard::readMesh(ModuleOp module) {
   SmallVector<Axis, 4> axes;
+  DictionaryAttr pipeline = pipelineOf(module);
   if (spmd::MeshOp mesh = spmd::findMesh(module))
     for (spmd::AxisAttr axis : mesh.getAxisRange())
       axes.push_back({axis.getName().str(), axis.getSize(), axis.getByteCost(),
-                      kMessageBytes * axis.getByteCost()});
+                      kMessageBytes * axis.getByteCost(),
+                      pipeline && pipeline.get("axis") == axis.getName()});
   return Mesh(axes);
 }
 

@@ -35,7 +35,6 @@ public:
   LogicalResult run();
 
 private:
-  FailureOr<ptl::AccumulateOp> mainLoop(func::FuncOp function) const;
   FailureOr<schedule::Table> tableOf(const schedule::Orders &orders, const Routes &routes,
                                      Step &step);
   std::vector<int> tiedStages(const Routes &routes, Step &step) const;
@@ -48,13 +47,6 @@ private:
   DictionaryAttr pipeline;
 };
 } // namespace
-
-FailureOr<ptl::AccumulateOp> Cutter::mainLoop(func::FuncOp function) const {
-  for (ptl::AccumulateOp loop : function.getBody().getOps<ptl::AccumulateOp>())
-    if (loop->hasAttr("ptl.grad"))
-      return loop;
-  return error() << "a pipeline needs a training step";
-}
 
 /// Stages that use a weight which other ranks use, too.
 std::vector<int> Cutter::tiedStages(const Routes &routes, Step &step) const {
@@ -111,16 +103,18 @@ LogicalResult Cutter::addProgram(Step &step, const Routes &routes, const schedul
 LogicalResult Cutter::run() {
   auto function = module.lookupSymbol<func::FuncOp>("step");
   FailureOr<schedule::Orders> orders = ordersOf(module, pipeline);
-  FailureOr<ptl::AccumulateOp> loop = mainLoop(function);
-  if (failed(orders) || failed(loop))
+  if (failed(orders))
     return failure();
+  ptl::AccumulateOp loop = mainLoop(function.getBody().front());
+  if (!loop)
+    return error() << "a pipeline needs a training step";
   bool split = llvm::any_of(orders->actions, [](const std::vector<schedule::Action> &list) {
     return llvm::any_of(list, [](const auto &action) { return action.op == schedule::Op::B; });
   });
-  Routes routes(*loop, orders->place, split);
+  Routes routes(loop, orders->place, split);
   if (failed(routes.find()))
     return failure();
-  Step step(function, *loop, pipeline.getAs<StringAttr>("axis"), routes);
+  Step step(function, loop, pipeline.getAs<StringAttr>("axis"), routes);
   FailureOr<schedule::Table> table = tableOf(*orders, routes, step);
   if (failed(table))
     return failure();

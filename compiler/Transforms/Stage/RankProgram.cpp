@@ -31,26 +31,29 @@ Step::Step(func::FuncOp step, ptl::AccumulateOp main, StringAttr axis, const Rou
 }
 
 void Step::findHolders(const Routes &routes) {
-  std::function<void(Value, int)> add = [&](Value value, int rank) {
-    if (Operation *maker = value.getDefiningOp(); maker && routes.isFree(maker))
-      for (Value operand : maker->getOperands())
-        add(operand, rank);
-    auto argument = dyn_cast<BlockArgument>(value);
-    if (!argument || argument.getOwner() != &function.getBody().front() ||
-        argumentText(function, argument.getArgNumber(), "ptl.role") != "weight")
-      return;
-    auto &ranks = holders[argumentText(function, argument.getArgNumber(), "ptl.path")];
+  auto add = [&](StringRef path, int rank) {
+    auto &ranks = holders[path];
     if (!llvm::is_contained(ranks, rank))
       ranks.insert(llvm::lower_bound(ranks, rank), rank);
   };
-  for (const StagePhase &phase : routes.phases())
-    for (Operation *op : phase.operations)
-      for (Value operand : op->getOperands())
-        add(operand, routes.place()[phase.stage]);
+  for (auto &[value, stages] : routes.partsOfBody().stagesOfArguments()) {
+    unsigned number = cast<BlockArgument>(value).getArgNumber();
+    if (argumentText(function, number, "ptl.role") == "weight")
+      for (int stage : stages)
+        add(argumentText(function, number, "ptl.path"), routes.place()[stage]);
+  }
   function.walk([&](ptl::OptimizeOp op) {
-    for (auto [weight, gradient] : llvm::zip_equal(op.getWeights(), op.getGrads()))
+    for (auto [weight, gradient, name] :
+         llvm::zip_equal(op.getWeights(), op.getGrads(), op.getNames().getAsRange<StringAttr>())) {
       for (Value sum : sumsOf(gradient))
-        add(weight, rankOfSum.lookup(sum));
+        add(name.getValue(), rankOfSum.lookup(sum));
+      // A bucket's weights have the same users.
+      if (auto slice = weight.getDefiningOp<spmd::BucketSliceOp>())
+        for (Value member : slice.getInputs())
+          for (int rank : holders.lookup(
+                   argumentText(function, cast<BlockArgument>(member).getArgNumber(), "ptl.path")))
+            add(name.getValue(), rank);
+    }
   });
 }
 
@@ -59,21 +62,7 @@ bool Step::holds(int rank, StringRef path) const {
   return found != holders.end() && llvm::is_contained(found->second, rank);
 }
 
-llvm::SetVector<Value> Step::sumsOf(Value value) const {
-  llvm::SetVector<Value> sums, seen;
-  SmallVector<Value> open{value};
-  while (!open.empty()) {
-    Value next = open.pop_back_val();
-    Operation *maker = next.getDefiningOp();
-    if (!maker || !seen.insert(next))
-      continue;
-    if (maker == loop)
-      sums.insert(next);
-    else if (maker->getNumRegions() == 0)
-      llvm::append_range(open, maker->getOperands());
-  }
-  return sums;
-}
+llvm::SetVector<Value> Step::sumsOf(Value value) const { return stage::sumsOf(value, loop); }
 
 void RankProgram::declare() {
   function =
@@ -102,7 +91,7 @@ Value RankProgram::inPhase(Value value, const StagePhase &phase, ptl::Accumulate
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(made);
     mapping.map(value, get(value));
-  } else if (routes.isFree(maker)) {
+  } else if (routes.partsOfBody().isFree(maker)) {
     for (Value operand : maker->getOperands())
       inPhase(operand, phase, made, mapping);
     builder.clone(*maker, mapping)->removeAttr(kPart);
@@ -266,6 +255,7 @@ void RankProgram::cloneUpdate(ptl::OptimizeOp op) {
     hypers.push_back(get(hyper));
   auto update = ptl::OptimizeOp::create(builder, op.getLoc(), op.getKind(), weights, gradients,
                                         states, hypers, get(op.getStep()), names, op.getNesterov());
+  update->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   for (auto [index, member] : llvm::enumerate(members)) {
     known.map(op.getNewWeights()[member], update.getNewWeights()[index]);
     for (unsigned kind = 0; kind * count < op.getStates().size(); ++kind)

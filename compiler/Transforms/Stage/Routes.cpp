@@ -13,10 +13,9 @@ using namespace ptlc::stage;
 using rt::PhaseKind;
 using rt::SlotKind;
 
-static constexpr int kNone = -1;
-
 Routes::Routes(ptl::AccumulateOp loop, std::vector<int> place, bool split)
-    : loop(loop), ranks(std::move(place)), stages(ranks.size()), split(split) {
+    : loop(loop), ranks(std::move(place)), stages(ranks.size()), split(split),
+      parts(loop, static_cast<int>(stages)) {
   auto last = static_cast<int>(stages) - 1;
   for (int stage = 0; stage <= last; ++stage)
     phaseList.push_back({PhaseKind::Forward, stage});
@@ -64,42 +63,6 @@ int64_t Routes::numberOf(Pool pool) const {
   return static_cast<int64_t>(pool.kind) * kMaxChunks + chunk;
 }
 
-/// Fills in `free` and `partOf`.
-LogicalResult Routes::placeOperations() {
-  Block &block = loop.getBody().front();
-  auto isOuter = [&](Value value) {
-    Operation *maker = value.getDefiningOp();
-    return value.getParentBlock() != &block || !maker || free.contains(maker);
-  };
-  for (Operation &op : block.without_terminator()) {
-    if (isa<ptl::ConstantOp, ptl::IotaOp, ptl::MicrobatchOp, ptl::BroadcastOp>(op) &&
-        llvm::all_of(op.getOperands(), isOuter)) {
-      free.insert(&op);
-      continue;
-    }
-    int part = kNone;
-    for (Value operand : op.getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        part = std::max(part, partOf.lookup_or(maker, kNone));
-    auto mark = op.getAttrOfType<IntegerAttr>(kPart);
-    if (mark && mark.getInt() < part)
-      return op.emitError("can't be in part ")
-             << mark.getInt() << " of the pipeline: it uses a value of part " << part;
-    partOf[&op] = mark ? static_cast<int>(mark.getInt()) : part;
-  }
-  // What nothing says a word about goes to its first user.
-  for (Operation &op : llvm::reverse(block.without_terminator())) {
-    auto place = partOf.find(&op);
-    if (place == partOf.end() || place->second != kNone)
-      continue;
-    place->second = 2 * static_cast<int>(stages);
-    for (Operation *user : op.getUsers())
-      if (auto known = partOf.find(user); known != partOf.end())
-        place->second = std::min(place->second, known->second);
-  }
-  return success();
-}
-
 /// A backward operation is a gradient of weights if it has folded the samples, and nothing but such
 /// operations uses it.
 void Routes::splitBackward() {
@@ -109,18 +72,17 @@ void Routes::splitBackward() {
     samples = piece.getDim();
   llvm::DenseSet<Operation *> late;
   for (Operation &op : llvm::reverse(block.without_terminator())) {
-    auto place = partOf.find(&op);
-    if (place == partOf.end())
+    std::optional<int> part = parts.of(&op);
+    if (!part)
       continue;
-    int part = place->second;
-    bool isLate = split && part > static_cast<int>(stages);
+    bool isLate = split && *part > static_cast<int>(stages);
     for (Value result : op.getResults())
       isLate &= !ptl::hasDim(result, samples);
     for (Operation *user : op.getUsers())
-      isLate &= isa<ptl::YieldOp>(user) || (late.contains(user) && partOf.lookup(user) == part);
+      isLate &= isa<ptl::YieldOp>(user) || (late.contains(user) && parts.of(user) == part);
     if (isLate)
       late.insert(&op);
-    phaseOf[&op] = phaseOfPart(part, isLate);
+    phaseOf[&op] = phaseOfPart(*part, isLate);
   }
   for (Operation &op : block.without_terminator())
     if (auto phase = phaseOf.find(&op); phase != phaseOf.end())
@@ -133,7 +95,7 @@ unsigned Routes::ownerOf(unsigned sum, Value value) const {
   if (Operation *maker = value.getDefiningOp())
     if (auto phase = phaseOf.find(maker); phase != phaseOf.end())
       return phase->second;
-  return sum == 0 ? stages : static_cast<unsigned>(phaseList.size()) - 1;
+  return isLoss(parts.ofSum(sum)) ? stages : static_cast<unsigned>(phaseList.size()) - 1;
 }
 
 void Routes::placeSums() {
@@ -215,7 +177,7 @@ LogicalResult Routes::routeValue(Value value, unsigned from) {
 }
 
 LogicalResult Routes::find() {
-  if (failed(placeOperations()))
+  if (failed(parts.find()))
     return failure();
   splitBackward();
   placeSums();

@@ -8,6 +8,7 @@
 #ifndef PTLC_COMPILER_TRANSFORMS_STAGE_ROUTES_H
 #define PTLC_COMPILER_TRANSFORMS_STAGE_ROUTES_H
 
+#include "compiler/Analysis/Stage/Parts.h"
 #include "compiler/Schedule/Table.h"
 #include "dialects/Rt/Rt.h"
 #include "llvm/ADT/SetVector.h"
@@ -51,8 +52,7 @@ public:
   llvm::ArrayRef<StagePhase> phases() const { return phaseList; }
   llvm::ArrayRef<Route> routes() const { return routeList; }
   const std::vector<int> &place() const { return ranks; }
-  /// Operations that are made anew wherever they are used: pieces of data, constants.
-  bool isFree(mlir::Operation *op) const { return free.contains(op); }
+  const Parts &partsOfBody() const { return parts; }
   /// The pools in which a phase looks for what other phases made.
   llvm::SmallVector<Pool> readBy(const StagePhase &phase) const;
   /// The pool as attributes have it.
@@ -68,7 +68,6 @@ private:
   }
   unsigned phaseOfPart(int part, bool isWeightGradient) const;
   bool isLoss(unsigned phase) const { return phase == stages; }
-  mlir::LogicalResult placeOperations();
   void splitBackward();
   void placeSums();
   unsigned ownerOf(unsigned sum, mlir::Value value) const;
@@ -86,10 +85,9 @@ private:
   std::vector<int> ranks;
   unsigned stages;
   bool split;
+  Parts parts;
   std::vector<StagePhase> phaseList;
   std::vector<Route> routeList;
-  llvm::DenseSet<mlir::Operation *> free;
-  llvm::DenseMap<mlir::Operation *, int> partOf;
   llvm::DenseMap<mlir::Operation *, unsigned> phaseOf;
 };
 

@@ -111,6 +111,7 @@ std::vector<Bucket> zero::divideFrozen(func::FuncOp step, const Plan &plan, int6
       continue;
     SmallVector<Attribute> key = {
         plan.attribute(rule.axes), plan.attribute(plan.cutAxes(argument)),
+        DenseI64ArrayAttr::get(context, plan.stagesOf(argument)),
         TypeAttr::get(cast<RankedTensorType>(argument.getType()).getElementType())};
     Alike &alike = groups[ArrayAttr::get(context, key)];
     alike.rule = rule;
@@ -150,8 +151,11 @@ Division zero::divide(ptl::OptimizeOp op, const Plan &plan, int64_t leastBytes, 
         rule.axes, [&](StringAttr axis) { return llvm::is_contained(member.gradient.axes, axis); });
     Axes pending = splits ? member.gradient.axes : Axes();
     SmallVector<Attribute> key = {
-        IntegerAttr::get(IntegerType::get(context, 64), rule.level), plan.attribute(rule.axes),
-        plan.attribute(pending), plan.attribute(plan.cutAxes(argument)),
+        IntegerAttr::get(IntegerType::get(context, 64), rule.level),
+        plan.attribute(rule.axes),
+        plan.attribute(pending),
+        plan.attribute(plan.cutAxes(argument)),
+        DenseI64ArrayAttr::get(context, plan.stagesOf(argument)),
         TypeAttr::get(cast<RankedTensorType>(argument.getType()).getElementType())};
     Alike &alike = groups[ArrayAttr::get(context, key)];
     alike.rule = rule;

@@ -7,6 +7,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::zero;
@@ -18,11 +20,15 @@ static Operation *outermost(Operation *user) {
   return user;
 }
 
+/// How often each bucket was gathered in a block.
+using Times = DenseMap<const Bucket *, int64_t>;
+
 namespace {
-/// What is whole at a place of one block.
+/// What is whole at a place of one block; stages of a pipeline share nothing.
 class Resident {
 public:
-  Resident(const zero::Plan &plan, int64_t room) : plan(plan), room(room) {}
+  Resident(const zero::Plan &plan, int64_t room, Times &times)
+      : plan(plan), room(room), times(times) {}
   /// Makes `user` read the gathered tensors.
   void use(const SplitWeights &weights, Operation *user);
 
@@ -33,7 +39,7 @@ private:
   };
   const zero::Plan &plan;
   int64_t room, used = 0;
-  DenseMap<const Bucket *, int64_t> times;        ///< that a bucket was gathered
+  Times &times;
   llvm::MapVector<const Bucket *, Entry> entries; ///< the one that was used last is the last
 };
 } // namespace
@@ -103,9 +109,11 @@ void zero::gatherWeights(ArrayRef<SplitWeights> weights, const Plan &plan) {
     llvm::stable_sort(uses, [](const Use &a, const Use &b) {
       return a.user != b.user && a.user->isBeforeInBlock(b.user);
     });
-    Resident resident(plan, 2 * largest);
+    Times times;
+    std::map<int, Resident> residents; ///< by part of the pipeline
     for (const Use &use : uses)
-      resident.use(*use.weights, use.user);
+      residents.try_emplace(plan.partOf(use.user), plan, 2 * largest, times)
+          .first->second.use(*use.weights, use.user);
   }
 }
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Zero/Plan.h"
 
+#include "compiler/Support/Stages.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -42,6 +43,31 @@ zero::Plan::Plan(ModuleOp module, func::FuncOp step) : mesh(spmd::findMesh(modul
       rules[path.getValue()] = rule;
   }
 }
+
+LogicalResult zero::Plan::findStages(ModuleOp module) {
+  auto count = module->getAttrOfType<IntegerAttr>(kStages);
+  ptl::AccumulateOp loop = stage::mainLoop(step.getBody().front());
+  if (!pipeline || !count || !loop)
+    return success();
+  parts.emplace(loop, static_cast<int>(count.getInt()));
+  if (failed(parts->find()))
+    return failure();
+  stages = parts->stagesOfArguments();
+  step.walk([&](ptl::OptimizeOp op) {
+    for (auto [weight, gradient] : llvm::zip_equal(op.getWeights(), op.getGrads()))
+      for (Value sum : stage::sumsOf(gradient, loop))
+        stages[weight].insert(parts->stageOf(parts->ofSum(cast<OpResult>(sum).getResultNumber())));
+  });
+  return success();
+}
+
+SmallVector<int64_t> zero::Plan::stagesOf(Value weight) const {
+  auto found = stages.find(weight);
+  return found == stages.end() ? SmallVector<int64_t>()
+                               : SmallVector<int64_t>(found->second.begin(), found->second.end());
+}
+
+int zero::Plan::partOf(Operation *op) const { return parts ? parts->of(op).value_or(0) : 0; }
 
 size_t zero::Plan::numberOf(StringAttr axis) const { return llvm::find(all, axis) - all.begin(); }
 

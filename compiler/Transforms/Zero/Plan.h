@@ -4,6 +4,7 @@
 #ifndef PTLC_COMPILER_TRANSFORMS_ZERO_PLAN_H
 #define PTLC_COMPILER_TRANSFORMS_ZERO_PLAN_H
 
+#include "compiler/Analysis/Stage/Parts.h"
 #include "dialects/Spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -25,11 +26,18 @@ struct Rule {
 class Plan {
 public:
   Plan(mlir::ModuleOp module, mlir::func::FuncOp step);
+  /// Fails with a message if the step can't be cut into the stages of the pipeline.
+  mlir::LogicalResult findStages(mlir::ModuleOp module);
 
   bool isPipeline() const { return pipeline; }
-  bool isReproducible() const { return reproducible; }
+  /// Whether gradients are summed over the micro-batches before they are over ranks.
+  bool sumsOnce() const { return reproducible || pipeline; }
   /// Bytes that a bucket may have, or 0.
   int64_t bucketBytes() const { return bucket; }
+  /// The stages of the pipeline that use a weight or answer for its gradient, ascending.
+  llvm::SmallVector<int64_t> stagesOf(mlir::Value weight) const;
+  /// Part of the pipeline of an operation in the body over micro-batches; 0 without a pipeline.
+  int partOf(mlir::Operation *op) const;
   /// The rule for a weight, an argument of the step, without the axes that cut it anyhow.
   Rule ruleFor(mlir::BlockArgument weight) const;
   /// The axes that cut an argument of the step.
@@ -48,6 +56,8 @@ private:
   Axes all;
   bool reproducible = false, pipeline = false;
   int64_t bucket = 0;
+  std::optional<stage::Parts> parts; ///< of a pipeline
+  llvm::DenseMap<mlir::Value, std::set<int>> stages;
 };
 
 } // namespace ptlc::zero

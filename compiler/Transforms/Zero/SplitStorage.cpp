@@ -94,7 +94,7 @@ static ptl::AccumulateOp loopOf(const Bucket &bucket, bool keepsWhole) {
 void Splitter::scatterInLoop() {
   llvm::MapVector<ptl::AccumulateOp, SmallVector<Bucket *>> loops;
   forEachBucket([&](ptl::OptimizeOp, Bucket &bucket) {
-    if (ptl::AccumulateOp loop = loopOf(bucket, plan.isReproducible()))
+    if (ptl::AccumulateOp loop = loopOf(bucket, plan.sumsOnce()))
       loops[loop].push_back(&bucket);
   });
   for (auto &[loop, buckets] : loops) {
@@ -296,6 +296,8 @@ struct SplitStorage : zero::impl::SplitStorageBase<SplitStorage> {
     if (!step)
       return;
     zero::Plan plan(getOperation(), step);
+    if (failed(plan.findStages(getOperation())))
+      return signalPassFailure();
     Splitter(step, plan, leastBytes).run();
   }
 };
