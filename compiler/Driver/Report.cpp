@@ -19,6 +19,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
+#include <set>
+
 using namespace ptlc;
 using namespace mlir;
 namespace json = llvm::json;
@@ -65,15 +67,31 @@ struct StateTotals {
 };
 } // namespace
 
-static int64_t layoutBytes(const json::Object *layout) {
-  return layout ? 4 * integer(*layout, "rows") * integer(*layout, "cols") : 0;
-}
+namespace {
+/// Bytes of tensors on a rank.
+class Storage {
+public:
+  void add(const json::Object *layout) {
+    if (!layout)
+      return;
+    if (!layout->getBoolean("packed").value_or(false))
+      bytes += 4 * integer(*layout, "rows") * integer(*layout, "cols");
+    else if (buckets.insert(integer(*layout, "bucket")).second)
+      bytes += integer(*layout, "part");
+  }
+  int64_t bytes = 0;
+
+private:
+  std::set<int64_t> buckets; ///< of which the rank has a part, by offset
+};
+} // namespace
 
 static StateTotals totalsOf(const json::Object &program) {
   StateTotals totals;
   const json::Array *weights = program.getArray("weights");
   if (!weights)
     return totals;
+  Storage stored, gradients, states;
   for (const json::Value &entry : *weights) {
     const json::Object &weight = *entry.getAsObject();
     int64_t elements = 1;
@@ -82,12 +100,15 @@ static StateTotals totalsOf(const json::Object &program) {
     totals.parameters += elements;
     if (!weight.getBoolean("frozen").value_or(false))
       totals.trained += elements;
-    totals.weights += layoutBytes(weight.getObject("layout"));
-    totals.gradients += layoutBytes(weight.getObject("grad"));
-    if (const json::Array *states = weight.getArray("states"))
-      for (const json::Value &state : *states)
-        totals.states += layoutBytes(state.getAsObject()->getObject("layout"));
+    stored.add(weight.getObject("layout"));
+    gradients.add(weight.getObject("grad"));
+    if (const json::Array *list = weight.getArray("states"))
+      for (const json::Value &state : *list)
+        states.add(state.getAsObject()->getObject("layout"));
   }
+  totals.weights = stored.bytes;
+  totals.gradients = gradients.bytes;
+  totals.states = states.bytes;
   return totals;
 }
 
