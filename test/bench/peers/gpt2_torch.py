@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# GPT-2's training step in PyTorch, random tokens: eager, compiled, or two processes with DDP or tensor parallelism.
+# GPT-2's training step in PyTorch, random tokens: eager, compiled, or two processes with DDP, FSDP2, tensor parallelism
+# or a 1F1B pipeline of as many micro-batches as samples.
 # SPDX-License-Identifier: Apache-2.0
 # Prints one JSON line: milliseconds of each timed step, the first losses, peak memory.
 import argparse
@@ -21,9 +22,10 @@ parser.add_argument("--batch", type=int, default=4)
 parser.add_argument("--steps", type=int, default=4)
 parser.add_argument("--warm-up", type=int, default=2)
 parser.add_argument("--threads", type=int, default=1)
-parser.add_argument("--mode", choices=["eager", "compile", "ddp", "tp"], default="eager")
+parser.add_argument("--mode", choices=["eager", "compile", "ddp", "fsdp", "tp", "pp"], default="eager")
+parser.add_argument("--cut", type=int, default=9, help="layers of the first stage (pp)")
 a = parser.parse_args()
-parallel = a.mode in ("ddp", "tp")
+parallel = a.mode in ("ddp", "fsdp", "tp", "pp")
 
 if parallel and "RANK" not in os.environ:
     env = dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(20000 + os.getpid() % 20000))
@@ -82,6 +84,21 @@ class GPT(nn.Module):
         return F.cross_entropy(self.head(x).view(-1, a.vocab), targets.reshape(-1))
 
 
+class Stage(nn.Module):
+    """A half of the model. Its head isn't tied to the embedding, which is on the other rank."""
+
+    def __init__(self, model, rank):
+        super().__init__()
+        self.first = rank == 0
+        if self.first:
+            self.wte, self.wpe, self.blocks = model.wte, model.wpe, model.blocks[:a.cut]
+        else:
+            self.blocks, self.ln, self.head = model.blocks[a.cut:], model.ln, model.head
+
+    def forward(self, x):
+        return self.blocks(self.wte(x) + self.wpe.weight) if self.first else self.head(self.ln(self.blocks(x)))
+
+
 def split_over_ranks(model):
     """Megatron's split: heads, the hidden layer and the vocabulary, whose logits are never gathered."""
     from torch.distributed.device_mesh import init_device_mesh
@@ -111,6 +128,30 @@ if parallel:
     if a.mode == "ddp":
         batch //= 2
         run = nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
+    elif a.mode == "fsdp":
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+
+        batch //= 2
+        mesh = init_device_mesh("cpu", (2,))
+        for block in model.blocks:
+            fully_shard(block, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+    elif a.mode == "pp":
+        from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+
+        model = Stage(model, rank)
+
+        def loss_of(scores, targets):
+            return F.cross_entropy(scores.view(-1, a.vocab), targets.reshape(-1))
+
+        schedule = Schedule1F1B(PipelineStage(model, rank, 2, torch.device("cpu")), batch, loss_fn=loss_of)
+
+        def run(tokens, targets):
+            """Forward and backward; the loss is known on the last rank."""
+            losses = []
+            schedule.step(tokens.contiguous()) if rank == 0 else schedule.step(target=targets.contiguous(), losses=losses)
+            return torch.stack(losses).mean() if losses else torch.zeros(())
     else:
         from torch.distributed.tensor.parallel import loss_parallel as context
 
@@ -120,7 +161,7 @@ kinds = {}
 for p in model.parameters():
     kinds.setdefault(type(p.data), []).append(p)
 optimizer = torch.optim.AdamW([{"params": ps} for ps in kinds.values()], lr=1e-4, weight_decay=0.0, fused=True)
-generator = torch.Generator().manual_seed(rank if a.mode == "ddp" else 0)
+generator = torch.Generator().manual_seed(rank if a.mode in ("ddp", "fsdp") else 0)
 times, losses = [], []
 for step in range(a.warm_up + a.steps):
     data = torch.randint(0, min(a.vocab, 50257), (batch, a.seq + 1), generator=generator)
@@ -129,7 +170,8 @@ for step in range(a.warm_up + a.steps):
     start = time.perf_counter()
     with context():
         loss = run(data[:, :-1], data[:, 1:])
-        loss.backward()
+        if a.mode != "pp":
+            loss.backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
     if parallel:
