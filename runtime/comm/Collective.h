@@ -56,6 +56,7 @@ struct Collective {
   std::vector<int> sources;
   double predictedBytes = 0; ///< per call and rank, by the compiler; a fraction if M isn't even
   int64_t times = 1;         ///< calls per step
+  bool overlaps = false;     ///< it is started and waited for; else it is run
   std::string line, reason;
 
   /// Sizes of the axes in the order in which members are folded; an all-reduce's are those of the

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The interface of all back ends. Ranks of a group call the same collectives in
-// the same order. Sums are taken in the order of Collective::foldSizes, so results are the
+// the same order, and start those that they wait for later in the same order. Sums are taken in the order of Collective::foldSizes, so results are the
 // same bits on every back end. A rank that fails calls abort(); then every call
 // of every rank returns an error, soon.
 //===----------------------------------------------------------------------===//
@@ -23,6 +23,14 @@ public:
   virtual int ranks() const = 0;
   /// Runs collective `index` of the list that the communicator was made for.
   virtual Status run(int index) = 0;
+  /// Begins collective `index`, which must be `overlaps`, and doesn't wait. Until wait() returns its
+  /// memory belongs to it. Others may be run, started and waited for in between, in any order.
+  virtual Status start(int index) = 0;
+  /// Finishes a collective that was started: the same bits and traffic as by run().
+  virtual Status wait(int index) = 0;
+  /// Lets what was started go on; called now and then between start() and wait(). An error is
+  /// wait()'s.
+  virtual void progress() = 0;
   /// Begins the next message of port `port`, from or to slot `slot`. Doesn't wait.
   virtual Status post(int port, int64_t slot) = 0;
   /// Waits until message `number` of this step through `port` has left or arrived.

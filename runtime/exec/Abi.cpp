@@ -5,11 +5,12 @@
 
 namespace ptlrt {
 
-/// Runs the collective; false after an error, which is then in the state.
-static bool runCollective(RankState &state, int32_t index) {
+/// Runs, starts or waits for a collective; false after an error, which is then in the state.
+static bool runCollective(RankState &state, Status (Communicator::*part)(int), TraceKind kind,
+                          int32_t index) {
   int64_t begin = state.trace.now();
-  Status status = state.comm->run(index);
-  state.trace.add(TraceKind::Collective, index, begin);
+  Status status = (state.comm.get()->*part)(index);
+  state.trace.add(kind, index, begin);
   if (status.isOk())
     return true;
   state.error = std::move(status);
@@ -36,9 +37,23 @@ using namespace ptlrt;
 
 extern "C" void ptlrt_collective(ptlrt_rank *rank, void *, int32_t index) {
   RankState &state = stateOf(rank);
-  if (!runCollective(state, index))
+  if (!runCollective(state, &Communicator::run, TraceKind::Collective, index))
     state.leave();
 }
+
+extern "C" void ptlrt_collective_start(ptlrt_rank *rank, void *, int32_t index) {
+  RankState &state = stateOf(rank);
+  if (!runCollective(state, &Communicator::start, TraceKind::Start, index))
+    state.leave();
+}
+
+extern "C" void ptlrt_collective_wait(ptlrt_rank *rank, void *, int32_t index) {
+  RankState &state = stateOf(rank);
+  if (!runCollective(state, &Communicator::wait, TraceKind::Wait, index))
+    state.leave();
+}
+
+extern "C" void ptlrt_collective_progress(ptlrt_rank *rank) { stateOf(rank).comm->progress(); }
 
 extern "C" void ptlrt_exchange(ptlrt_rank *rank, void *, int32_t index) {
   RankState &state = stateOf(rank);

@@ -217,6 +217,7 @@ static Collective readCollective(const json &from, const Mesh &mesh) {
   collective.sources = from.value("sources", std::vector<int>());
   collective.predictedBytes = from.value("bytes", 0.0);
   collective.times = from.value("times", int64_t{1});
+  collective.overlaps = from.value("overlaps", false);
   collective.line = from.value("line", "");
   collective.reason = from.value("reason", "");
   return collective;

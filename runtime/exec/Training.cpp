@@ -130,8 +130,12 @@ class Names : public TraceNames {
 public:
   explicit Names(const Job &job) : job(job) {}
   std::string nameOf(int rank, const TraceEvent &event) const override {
-    if (event.kind == TraceKind::Collective)
-      return job.info(rank).collectives[event.detail].describe(job.info().mesh);
+    if (event.kind == TraceKind::Collective || event.kind == TraceKind::Start ||
+        event.kind == TraceKind::Wait)
+      return (event.kind == TraceKind::Start  ? "start "
+              : event.kind == TraceKind::Wait ? "wait for "
+                                              : "") +
+             job.info(rank).collectives[event.detail].describe(job.info().mesh);
     if (event.kind == TraceKind::Instruction)
       return job.play(rank).nameOf(event.detail);
     return fmt::format("{} {}",

@@ -16,6 +16,8 @@ static const char *categoryOf(TraceKind kind) {
   case TraceKind::Instruction:
     return "instruction";
   case TraceKind::Collective:
+  case TraceKind::Start:
+  case TraceKind::Wait:
     return "collective";
   case TraceKind::Data:
     return "data";

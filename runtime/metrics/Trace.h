@@ -16,7 +16,15 @@
 
 namespace ptlrt {
 
-enum class TraceKind : uint8_t { Instruction, Collective, Data, Evaluation, Checkpoint };
+enum class TraceKind : uint8_t {
+  Instruction,
+  Collective,
+  Start, ///< of a collective that is waited for later
+  Wait,
+  Data,
+  Evaluation,
+  Checkpoint
+};
 
 struct TraceEvent {
   TraceKind kind;

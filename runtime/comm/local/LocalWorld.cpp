@@ -1,8 +1,8 @@
 //===- LocalWorld.cpp - Ranks as threads of one process -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank needs for a collective (members, its place, the barrier) is looked
-// up once when it connects; running one allocates nothing.
+// What a rank needs for a collective (members, its place, the barrier or the
+// rendezvous) is looked up once when it connects; running one allocates nothing.
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/local/LocalWorld.h"
 
@@ -20,6 +20,9 @@ public:
   int rank() const override { return self; }
   int ranks() const override { return static_cast<int>(world.arenas.size()); }
   Status run(int index) override;
+  Status start(int index) override;
+  Status wait(int index) override;
+  void progress() override {} // threads do their shares when they wait
   Status post(int port, int64_t slot) override;
   Status finish(int port, int64_t number) override;
   Status barrier() override {
@@ -40,8 +43,16 @@ private:
     std::vector<int> sorted;    ///< for sums: ascending
     std::vector<int64_t> sizes; ///< of the axes
     std::vector<int64_t> foldSizes;
-    size_t place = 0, sortedPlace = 0;
+    size_t sortedPlace = 0;
+    size_t share = 0; ///< this rank's, by the order that counts for the kind of collective
     Barrier *barrier = nullptr;
+    Rendezvous *meeting = nullptr;
+    int64_t started = -1; ///< the number at the rendezvous, while it is on its way
+    /// Whether a group of one has nothing to do.
+    bool isDone(const Collective &collective) const {
+      return members.size() == 1 && (collective.kind == CollectiveKind::AllReduce ||
+                                     collective.kind == CollectiveKind::Broadcast);
+    }
   };
   /// A port's channel, and the numbers there of the step's messages.
   struct Way {
@@ -51,8 +62,11 @@ private:
   };
   std::span<const Collective> collectives() const { return world.comms[self].collectives; }
   std::span<const Port> ports() const { return world.comms[self].ports; }
-  Status wait(int index);
+  Status meet(int index);
   Status checkOthers(int index) const;
+  Status disagreement(int index, int rank, int other) const;
+  Status transfer(int index, size_t place, Traffic &traffic);
+  Status help(int index, int64_t number, size_t place);
   Status explain(WaitResult result, const std::string &where) const;
 
   LocalWorld &world;
@@ -74,12 +88,20 @@ LocalWorld::LocalWorld(const Mesh &mesh, std::vector<RankComm> ranks, const Wait
         messages[port.peer] += port.times;
     for (auto [peer, count] : messages)
       channels[{rank, peer}] = std::make_unique<Channel>(count, policy, aborted);
+    std::map<std::vector<int>, size_t> depths;
     for (const Collective &collective : comms[rank].collectives) {
       std::vector<int> members = mesh.group(rank, collective.axes);
       std::sort(members.begin(), members.end());
+      if (collective.overlaps)
+        ++depths[members];
       std::unique_ptr<Barrier> &barrier = barriers[members];
       if (!barrier)
         barrier = std::make_unique<Barrier>(static_cast<int>(members.size()), policy, aborted);
+    }
+    for (const auto &[members, depth] : depths) {
+      std::unique_ptr<Rendezvous> &meeting = meetings[members];
+      if (!meeting)
+        meeting = std::make_unique<Rendezvous>(members.size(), depth, policy, aborted);
     }
   }
 }
@@ -110,9 +132,12 @@ LocalCommunicator::LocalCommunicator(LocalWorld &world, int rank)
     auto placeIn = [&](const std::vector<int> &ranks) {
       return static_cast<size_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
     };
-    seat.place = placeIn(seat.members);
     seat.sortedPlace = placeIn(seat.sorted);
+    bool isSum = collective.kind == CollectiveKind::AllReduce;
+    seat.share = isSum ? seat.sortedPlace : placeIn(seat.members);
     seat.barrier = world.barriers.at(seat.sorted).get();
+    if (collective.overlaps)
+      seat.meeting = world.meetings.at(seat.sorted).get();
     seats.push_back(std::move(seat));
   }
 }
@@ -132,41 +157,34 @@ Status LocalCommunicator::explain(WaitResult result, const std::string &where) c
   return failure("waited {} s in {}{}", world.policy.timeoutMs / 1000, where, others);
 }
 
+Status LocalCommunicator::disagreement(int index, int rank, int other) const {
+  return failure("runs {}, rank {} runs {}", collectives()[index].describe(world.mesh), rank,
+                 other < 0 ? "none" : world.comms[rank].collectives[other].describe(world.mesh));
+}
+
 Status LocalCommunicator::checkOthers(int index) const {
-  for (int rank : seats[index].sorted) {
-    int other = world.current[rank].load(std::memory_order_relaxed);
-    if (other != index)
-      return failure("runs {}, rank {} runs {}", collectives()[index].describe(world.mesh), rank,
-                     other < 0 ? "none"
-                               : world.comms[rank].collectives[other].describe(world.mesh));
-  }
+  for (int rank : seats[index].sorted)
+    if (int other = world.current[rank].load(std::memory_order_relaxed); other != index)
+      return disagreement(index, rank, other);
   return Status::ok();
 }
 
-Status LocalCommunicator::wait(int index) {
+Status LocalCommunicator::meet(int index) {
   WaitResult result = seats[index].barrier->wait();
   if (result == WaitResult::Done)
     return Status::ok();
   return explain(result, collectives()[index].describe(world.mesh));
 }
 
-Status LocalCommunicator::run(int index) {
+/// Does one share of the work, which is that of the member at `place`.
+Status LocalCommunicator::transfer(int index, size_t place, Traffic &traffic) {
   const Collective &collective = collectives()[index];
   const Seat &seat = seats[index];
-  ++counters[index].calls;
-  bool inPlace =
-      collective.kind == CollectiveKind::AllReduce || collective.kind == CollectiveKind::Broadcast;
-  if (seat.members.size() == 1 && inPlace)
-    return Status::ok();
-  world.current[self].store(index, std::memory_order_relaxed);
-  PTLRT_TRY(wait(index));
-  PTLRT_TRY(checkOthers(index));
-  Transfer transfer{collective,     world.arenas, seat.members,   seat.sizes,
-                    seat.foldSizes, seat.place,   counters[index]};
+  bool isSorted = collective.kind == CollectiveKind::AllReduce;
+  const std::vector<int> &members = isSorted ? seat.sorted : seat.members;
+  Transfer transfer{collective, world.arenas, members, seat.sizes, seat.foldSizes, place, traffic};
   switch (collective.kind) {
   case CollectiveKind::AllReduce:
-    transfer.members = seat.sorted;
-    transfer.place = seat.sortedPlace;
     transfer.allReduce();
     break;
   case CollectiveKind::AllGather:
@@ -187,7 +205,69 @@ Status LocalCommunicator::run(int index) {
   case CollectiveKind::Message:
     return failure("a message is no collective");
   }
-  PTLRT_TRY(wait(index));
+  return Status::ok();
+}
+
+Status LocalCommunicator::run(int index) {
+  const Collective &collective = collectives()[index];
+  const Seat &seat = seats[index];
+  ++counters[index].calls;
+  if (seat.isDone(collective))
+    return Status::ok();
+  world.current[self].store(index, std::memory_order_relaxed);
+  PTLRT_TRY(meet(index));
+  PTLRT_TRY(checkOthers(index));
+  PTLRT_TRY(transfer(index, seat.share, counters[index]));
+  PTLRT_TRY(meet(index));
+  world.current[self].store(-1, std::memory_order_relaxed);
+  return Status::ok();
+}
+
+Status LocalCommunicator::start(int index) {
+  Seat &seat = seats[index];
+  if (!seat.meeting || seat.started >= 0)
+    return failure("{} can't be started", collectives()[index].describe(world.mesh));
+  bool isDone = seat.isDone(collectives()[index]);
+  seat.started = isDone ? 0 : seat.meeting->start(seat.sortedPlace, index);
+  return Status::ok();
+}
+
+/// Does a share of a started collective if nobody has begun it.
+Status LocalCommunicator::help(int index, int64_t number, size_t place) {
+  const Seat &seat = seats[index];
+  Rendezvous &meeting = *seat.meeting;
+  if (!meeting.claim(number, place))
+    return Status::ok();
+  for (size_t member = 0; member < seat.sorted.size(); ++member)
+    if (int other = meeting.indexOf(number, member); other != index)
+      return disagreement(index, seat.sorted[member], other);
+  Traffic &traffic = meeting.trafficOf(number, place) = {};
+  PTLRT_TRY(transfer(index, place, traffic));
+  meeting.finish(number);
+  return Status::ok();
+}
+
+Status LocalCommunicator::wait(int index) {
+  const Collective &collective = collectives()[index];
+  Seat &seat = seats[index];
+  if (seat.started < 0)
+    return failure("{} wasn't started", collective.describe(world.mesh));
+  int64_t number = std::exchange(seat.started, -1);
+  ++counters[index].calls;
+  if (seat.isDone(collective))
+    return Status::ok();
+  world.current[self].store(index, std::memory_order_relaxed);
+  WaitResult result = seat.meeting->awaitStarts(number);
+  size_t members = seat.members.size();
+  for (size_t i = 0; result == WaitResult::Done && i < members; ++i)
+    PTLRT_TRY(help(index, number, (seat.share + i) % members));
+  if (result == WaitResult::Done)
+    result = seat.meeting->awaitShares(number);
+  if (result != WaitResult::Done)
+    return explain(result, collective.describe(world.mesh));
+  const Traffic &moved = seat.meeting->trafficOf(number, seat.share);
+  counters[index].read += moved.read;
+  counters[index].written += moved.written;
   world.current[self].store(-1, std::memory_order_relaxed);
   return Status::ok();
 }

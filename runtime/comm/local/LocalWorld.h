@@ -11,6 +11,7 @@
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/local/Channel.h"
+#include "runtime/comm/local/Rendezvous.h"
 #include <map>
 #include <memory>
 
@@ -43,6 +44,8 @@ private:
   std::vector<uint8_t *> arenas;
   /// The barrier of each set of ranks, ascending, that shares a collective.
   std::map<std::vector<int>, std::unique_ptr<Barrier>> barriers;
+  /// The same for collectives that are started and waited for.
+  std::map<std::vector<int>, std::unique_ptr<Rendezvous>> meetings;
   /// The collective that each rank is in, or -1: for messages, and to find ranks that disagree.
   std::unique_ptr<std::atomic<int>[]> current;
   std::atomic<int64_t> agreed[2] = {};

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One MPI communicator per set of axes; all else about a collective is set up when
-// the rank connects, so running one allocates nothing.
+// the rank connects, so running one allocates nothing. Those that are started
+// stand in a queue in that order; the first one moves on whenever there is an
+// occasion, and all that stand before one that is run or waited for are finished.
+// So messages are the same as if all were run where they are started.
 //===----------------------------------------------------------------------===//
 #include "runtime/comm/mpi/MpiWorld.h"
 
-#include "runtime/comm/mpi/Exchange.h"
+#include "runtime/comm/mpi/ExchangeCall.h"
 #include "runtime/comm/mpi/Mailbox.h"
 #include <algorithm>
 #include <map>
@@ -31,7 +34,13 @@ public:
   int rank() const override { return processes.rank(); }
   int ranks() const override { return processes.ranks(); }
   Status run(int index) override;
-  Status post(int port, int64_t slot) override { return mailboxes[port]->post(slot); }
+  Status start(int index) override;
+  Status wait(int index) override;
+  void progress() override;
+  Status post(int port, int64_t slot) override {
+    PTLRT_TRY(finishStarted());
+    return mailboxes[port]->post(slot);
+  }
   Status finish(int port, int64_t number) override;
   Status barrier() override;
   Expected<int64_t> agree(int64_t value) override;
@@ -48,7 +57,11 @@ private:
     std::vector<int> members; ///< ranks, ascending: the order of MPI's group
     std::string name;
     Exchange exchange;
+    bool isStarted = false;
   };
+  Expected<bool> advance(bool waits);
+  Status finishStarted();
+  Status explain(int index, const Status &status, const Diagnosis &diagnosis) const;
   Status makeGroups();
 
   Processes &processes;
@@ -62,6 +75,9 @@ private:
   std::vector<std::unique_ptr<Mailbox>> mailboxes; ///< by port
   RequestList single;
   std::optional<ExchangeBuffers> buffers;
+  std::vector<int> queue;           ///< collectives on their way, in the order of their start
+  std::optional<ExchangeCall> call; ///< of the first one
+  Status progressError;             ///< met outside of wait()
 };
 
 } // namespace
@@ -107,13 +123,12 @@ Status MpiCommunicator::connect() {
                               std::move(order), sizes, collective.foldSizes(mesh), self)});
   }
   buffers.emplace(processes, static_cast<int64_t>(largest));
+  queue.reserve(seats.size() + 1);
   return Status::ok();
 }
 
-Status MpiCommunicator::run(int index) {
+Status MpiCommunicator::explain(int index, const Status &status, const Diagnosis &diagnosis) const {
   const Seat &seat = seats[index];
-  Diagnosis diagnosis;
-  Status status = seat.exchange.run(arena, *buffers, counters[index], seat.name, diagnosis);
   if (diagnosis.member >= 0)
     return failure("runs {}, rank {} runs {}", seat.name, seat.members[diagnosis.member],
                    seats[diagnosis.index].name);
@@ -123,6 +138,60 @@ Status MpiCommunicator::run(int index) {
   for (int member : diagnosis.unfinished)
     others += fmt::format("{} rank {}", others.empty() ? "" : ",", seat.members[member]);
   return failure("{}; unfinished with{}", status.message(), others);
+}
+
+/// Lets the first collective of the queue go on; returns whether it is finished.
+Expected<bool> MpiCommunicator::advance(bool waits) {
+  PTLRT_TRY(progressError);
+  int index = queue.front();
+  if (!call)
+    call.emplace(seats[index].exchange, arena, *buffers, counters[index], seats[index].name);
+  Expected<bool> isDone = call->advance(waits);
+  if (isDone.isError())
+    return explain(index, isDone.status(), call->diagnosis);
+  if (*isDone) {
+    call.reset();
+    queue.erase(queue.begin());
+  }
+  return isDone;
+}
+
+Status MpiCommunicator::finishStarted() {
+  while (!queue.empty())
+    PTLRT_TRY(advance(/*waits=*/true).status());
+  return Status::ok();
+}
+
+Status MpiCommunicator::run(int index) {
+  queue.push_back(index);
+  return finishStarted();
+}
+
+Status MpiCommunicator::start(int index) {
+  if (!collectives[index].overlaps || seats[index].isStarted)
+    return failure("{} can't be started", seats[index].name);
+  seats[index].isStarted = true;
+  queue.push_back(index);
+  progress();
+  return Status::ok();
+}
+
+void MpiCommunicator::progress() {
+  while (!queue.empty()) {
+    Expected<bool> isDone = advance(/*waits=*/false);
+    if (isDone.isError())
+      progressError = isDone.status();
+    if (isDone.isError() || !*isDone)
+      return;
+  }
+}
+
+Status MpiCommunicator::wait(int index) {
+  if (!std::exchange(seats[index].isStarted, false))
+    return failure("{} wasn't started", seats[index].name);
+  while (std::ranges::find(queue, index) != queue.end())
+    PTLRT_TRY(advance(/*waits=*/true).status());
+  return progressError;
 }
 
 Status MpiCommunicator::finish(int port, int64_t number) {

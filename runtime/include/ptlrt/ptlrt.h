@@ -154,6 +154,15 @@ void ptlrt_attention_backward(ptlrt_rank *rank, const ptlrt_attention *desc, con
 /** Runs collective `index` of the metadata's list on the arenas of its group. */
 void ptlrt_collective(ptlrt_rank *rank, void *arena, int32_t index);
 
+/** The same in two calls, for those that the list marks with `overlaps`: start doesn't wait for
+ * other ranks, and until wait returns the memory of all segments belongs to the collective. Both
+ * are called in one stage function, by all ranks of the group in the same order. */
+void ptlrt_collective_start(ptlrt_rank *rank, void *arena, int32_t index);
+void ptlrt_collective_wait(ptlrt_rank *rank, void *arena, int32_t index);
+
+/** Lets what was started go on, where that needs the rank's own thread. Costs little. */
+void ptlrt_collective_progress(ptlrt_rank *rank);
+
 /** Gives sums of tied weights to another stage and takes its own: exchange `index` of the metadata.
  */
 void ptlrt_exchange(ptlrt_rank *rank, void *arena, int32_t index);

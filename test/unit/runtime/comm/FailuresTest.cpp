@@ -60,4 +60,54 @@ TEST(Failures, DisagreementAndAbsence) {
       /*timeoutMs=*/100);
 }
 
+// The same of collectives that are started: whoever waits hears of it.
+TEST(Failures, StartedCollectives) {
+  Mesh mesh({{"dp", 2}});
+  std::vector<Collective> collectives(3);
+  for (Collective &collective : collectives) {
+    collective.axes = {0};
+    collective.segments = {{{0, 1, 8, 8}, {}}};
+    collective.overlaps = true;
+  }
+  collectives[1].reduce = ReduceKind::Max;
+  collectives[2].overlaps = false;
+  std::vector<Floats> arenas = randomFloats(2, 8);
+  onRanks(mesh, collectives, arenas, [&](Communicator &end) {
+    EXPECT_EQ(end.start(2).message(), "all_reduce sum over dp can't be started");
+    EXPECT_EQ(end.wait(0).message(), "all_reduce sum over dp wasn't started");
+    EXPECT_TRUE(end.start(end.rank()).isOk());
+    EXPECT_THAT(end.start(end.rank()).message(), HasSubstr("can't be started"));
+    // The first to wait finds it; the other one hears that it failed.
+    Status status = end.wait(end.rank());
+    EXPECT_TRUE(status.isError());
+    if (status.message() != "another rank failed") {
+      EXPECT_THAT(status.message(),
+                  HasSubstr(end.rank() == 0
+                                ? "runs all_reduce sum over dp, rank 1 runs all_reduce max over dp"
+                                : "runs all_reduce max over dp, rank 0 runs all_reduce sum"));
+      end.abort();
+    }
+  });
+  onRanks(
+      mesh, collectives, arenas,
+      [&](Communicator &end) {
+        if (end.rank() == 1) {
+          EXPECT_THAT(end.run(2).message(), HasSubstr("; rank 0 is in all_reduce sum over dp"));
+          return;
+        }
+        EXPECT_TRUE(end.start(0).isOk());
+        EXPECT_THAT(end.wait(0).message(),
+                    HasSubstr("waited 0 s in all_reduce sum over dp; rank 1 is in all_reduce"));
+      },
+      /*timeoutMs=*/200);
+  onRanks(mesh, collectives, arenas, [&](Communicator &end) {
+    EXPECT_TRUE(end.start(0).isOk());
+    EXPECT_TRUE(end.wait(0).isOk());
+    if (end.rank() == 1)
+      return end.abort();
+    EXPECT_TRUE(end.start(0).isOk());
+    EXPECT_EQ(end.wait(0).message(), "another rank failed");
+  });
+}
+
 } // namespace

@@ -33,8 +33,8 @@ protected:
       GTEST_SKIP() << "no launcher";
   }
 
-  /// Runs `body` where two all-reduces over all processes, of as many elements, can be run, and
-  /// waits for the others.
+  /// Runs `body` where two all-reduces over all processes, of as many elements, can be run, and two
+  /// more of the same can be started, and waits for the others.
   void onRank(int64_t first, int64_t second, const Body &body) {
     std::vector<Collective> list(2);
     for (Collective &collective : list)
@@ -42,6 +42,9 @@ protected:
     list[0].segments = {{{0, 1, first, first}, {}}};
     list[1].segments = {{{0, 1, second, second}, {}}};
     list[1].reduce = ReduceKind::Max;
+    list.push_back(list[0]);
+    list.push_back(list[1]);
+    list[2].overlaps = list[3].overlaps = true;
     Mesh mesh({{"dp", processes->ranks()}});
     std::vector<uint8_t> arena(4 * std::max(first, second));
     MpiWorld world(*processes, mesh, std::vector<RankComm>(mesh.ranks(), {list, {}}));
@@ -63,6 +66,22 @@ TEST_F(MpiFailures, Disagreement) {
     });
 }
 
+TEST_F(MpiFailures, DisagreementOfStarted) {
+  for (auto [first, second] : {std::pair{1000, 1000}, {1000, 300'000}, {300'000, 1000}})
+    onRank(first, second, [&](Communicator &end) {
+      int mine = end.rank() == 0 ? 2 : 3;
+      EXPECT_EQ(end.start(0).message(), "all_reduce sum over dp can't be started");
+      EXPECT_EQ(end.wait(mine).message(), end.rank() == 0
+                                              ? "all_reduce sum over dp wasn't started"
+                                              : "all_reduce max over dp wasn't started");
+      EXPECT_TRUE(end.start(mine).isOk());
+      EXPECT_THAT(end.wait(mine).message(),
+                  HasSubstr(end.rank() == 0
+                                ? "runs all_reduce sum over dp, rank 1 runs all_reduce max over dp"
+                                : "runs all_reduce max over dp, rank 0 runs all_reduce sum"));
+    });
+}
+
 TEST_F(MpiFailures, Absence) {
   std::string absent;
   for (int rank = 1; rank < processes->ranks(); ++rank)
@@ -71,6 +90,15 @@ TEST_F(MpiFailures, Absence) {
     if (end.rank() == 0)
       EXPECT_EQ(end.run(0).message(),
                 "waited 1 s in all_reduce sum over dp; unfinished with" + absent);
+  });
+}
+
+TEST_F(MpiFailures, AbsenceFromStarted) {
+  onRank(1000, 1000, [&](Communicator &end) {
+    if (end.rank() == 0) {
+      EXPECT_TRUE(end.start(2).isOk());
+      EXPECT_THAT(end.wait(2).message(), HasSubstr("waited 1 s in all_reduce sum over dp; "));
+    }
   });
 }
 

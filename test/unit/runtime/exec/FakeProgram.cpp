@@ -74,7 +74,13 @@ static void forwardBackward(ptlrt_rank *rank, void *arena, int64_t micro) {
   addRows(rank, arena, micro, current->microbatches, false);
 }
 
-static void reduce(ptlrt_rank *rank, void *arena, int64_t) { ptlrt_collective(rank, arena, 0); }
+static void reduce(ptlrt_rank *rank, void *arena, int64_t) {
+  if (!current->overlap)
+    return ptlrt_collective(rank, arena, 0);
+  ptlrt_collective_start(rank, arena, 0);
+  ptlrt_collective_progress(rank);
+  ptlrt_collective_wait(rank, arena, 0);
+}
 
 static void norm(ptlrt_rank *rank, void *arena, int64_t) {
   static constexpr ptlrt_segment kSegments[] = {{kFakeGradW, 1, 3, 3}, {kFakeGradB, 1, 1, 1}};
@@ -179,6 +185,7 @@ FakeProgram::FakeProgram(const FakeOptions &options) {
          {"axes", {"dp"}},
          {"line", "line.ptl:5:7"},
          {"reason", "the batch is cut"},
+         {"overlaps", options.overlap},
          {"bytes", 2.0 * 24 * (options.dp - 1) / options.dp},
          {"segments", {layout(kFakeGradW, 1, 3, 3), layout(kFakeGradB, 1, 1, 1), loss}}},
         {{"kind", "all_reduce"}, {"axes", {"dp"}}, {"segments", {loss}}}}}};

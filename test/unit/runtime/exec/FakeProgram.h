@@ -21,6 +21,7 @@ struct FakeOptions {
   int64_t batch = 8, microbatches = 1, dp = 1, steps = 6;
   std::string tail = "drop";
   bool shuffle = false;
+  bool overlap = false; ///< starts its collectives and waits for them
   std::string folder; ///< of x.npy, y.npy, k.npy
   /// Called by each rank when a step begins, if set.
   std::function<void(const ptlrt_rank &)> onStep;

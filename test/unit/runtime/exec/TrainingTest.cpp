@@ -76,6 +76,7 @@ TEST_F(TrainingRun, EqualsPlainLoopOnEveryMesh) {
         options.microbatches = microbatches;
         options.batch = 7;
         options.tail = tail;
+        options.overlap = microbatches == 2;
         ASSERT_EQ(
             run({"--log", path("log.jsonl"), "--save-grads", path("grad.safetensors"), "--save",
                  path("end.safetensors"), "--check-replicas", "--init", path("start.safetensors")}),
@@ -107,6 +108,7 @@ TEST_F(TrainingRun, PlainOutput) {
 TEST_F(TrainingRun, CountersEqualPrediction) {
   for (int64_t dp : {2, 3}) {
     options.dp = dp;
+    options.overlap = dp == 3;
     ASSERT_EQ(run({"--report", path("report.json")}), 0) << errors;
     json report = json::parse(read("report.json"));
     EXPECT_EQ(report["collectives"][0]["calls"], 6);
@@ -127,6 +129,11 @@ TEST_F(TrainingRun, Trace) {
   }
   EXPECT_EQ(collectives, 4);
   EXPECT_EQ(updates, 4);
+  options.overlap = true;
+  ASSERT_EQ(run({"--steps", "1", "--trace", path("t.json")}), 0);
+  std::string text = read("t.json");
+  EXPECT_THAT(text, HasSubstr("\"start all_reduce sum over dp (line.ptl:5:7)\""));
+  EXPECT_THAT(text, HasSubstr("\"wait for all_reduce sum over dp (line.ptl:5:7)\""));
 }
 
 TEST_F(TrainingRun, Evaluation) {

@@ -34,6 +34,7 @@ TEST_F(Allocations, NoneInSteps) {
       options.microbatches = 2;
       options.shuffle = true;
       options.tail = tail;
+      options.overlap = *tail == 's';
       options.steps = 20;
       options.onStep = [&](const ptlrt_rank &rank) {
         if (rank.rank == 0 && rank.step == 3)
