@@ -176,12 +176,13 @@ json::Array Writer::optimizers() const {
         StringRef name = entry.getName().getValue();
         if (name == "kind")
           object["kind"] = toJson(entry.getValue());
-        else if (name == "weights")
+        else if (name == "weights") {
           for (auto path : cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>())
             if (auto number = weightNumbers.find(path.getValue()); number != weightNumbers.end())
               numbers.push_back(int64_t(number->second));
-            else if (name != "line")
-              arguments[name] = toJson(entry.getValue());
+        } else if (name != "line") {
+          arguments[name] = toJson(entry.getValue());
+        }
       }
       object["args"] = std::move(arguments);
       object["weights"] = std::move(numbers);
@@ -223,6 +224,14 @@ json::Array Writer::collectives() const {
   return list;
 }
 
+static int64_t bytesOf(ValueRange values) {
+  int64_t bytes = 0;
+  for (Value value : values)
+    bytes += kernel::byteSize(kernel::elementOf(value.getType())) *
+             cast<RankedTensorType>(value.getType()).getNumElements();
+  return bytes;
+}
+
 /// Where values lie that travel between stages.
 json::Array Writer::slotLayouts(ValueRange values) const {
   json::Array list;
@@ -246,6 +255,7 @@ void Writer::addMessages(json::Object &root) const {
       messages.push_back(json::Object{{"op", name.str()},
                                       {"edge", edge},
                                       {"line", lineOf(op->getLoc())},
+                                      {"bytes", bytesOf(values)},
                                       {"segments", slotLayouts(values)}});
     };
     if (auto send = dyn_cast<rt::SendOp>(op))
@@ -257,6 +267,7 @@ void Writer::addMessages(json::Object &root) const {
     auto exchange = cast<rt::ExchangeOp>(op);
     exchanges.push_back(json::Object{{"peer", int64_t(exchange.getPeer())},
                                      {"line", lineOf(op->getLoc())},
+                                     {"bytes", bytesOf(exchange.getTheirs())},
                                      {"send", slotLayouts(exchange.getMine())},
                                      {"receive", slotLayouts(exchange.getTheirs())}});
   }

@@ -28,11 +28,14 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Timer.h"
 
 using namespace ptlc;
 using namespace mlir;
+namespace json = llvm::json;
 
 namespace {
 /// One compilation: the state that its steps share.
@@ -169,10 +172,12 @@ bool Compilation::runPasses() {
 int Compilation::explain() {
   if (options.explain == "*") {
     for (ModuleOp program : rankPrograms(*module)) {
+      if (auto rank = program->getAttrOfType<IntegerAttr>(kPipeRank))
+        llvm::outs() << llvm::formatv("rank {0} of the pipeline\n", rank.getInt());
       explainCollectives(program, *expressions, llvm::outs());
-      if (placement)
-        placement->print(collectivesOf(program), llvm::outs());
     }
+    if (placement)
+      placement->print(trafficOf(*module), llvm::outs());
   } else if (!explainName(*module, options.explain, llvm::outs(), llvm::errs()))
     return kFailure;
   return kSuccess;
@@ -239,11 +244,16 @@ bool Compilation::keepsPromises() {
 int Compilation::emit() {
   int status = kSuccess;
   if (placement && lastPhase() >= Phase::Memory)
-    placement->warn(collectivesOf(*module), context, frontend.sources);
+    placement->warn(trafficOf(*module), context, frontend.sources);
   if (!options.explain.empty())
     status = explain();
-  if (options.report && options.explain.empty())
-    printReport(*module, savingsOf(*variants, *plan, *module), options.json, llvm::outs());
+  if (options.report && options.explain.empty()) {
+    json::Object links = placement && lastPhase() >= Phase::Memory
+                             ? placement->describe(trafficOf(*module))
+                             : json::Object();
+    printReport(*module, savingsOf(*variants, *plan, *module), std::move(links), options.json,
+                llvm::outs());
+  }
   // After what shows why one is broken, before any output.
   if (!keepsPromises())
     return kFailure;

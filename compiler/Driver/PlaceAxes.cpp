@@ -13,9 +13,11 @@
 #include "compiler/Pipelines/Pipeline.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <set>
 
 using namespace ptlc;
 
@@ -51,7 +53,7 @@ void ptlc::warnOfWideAxes(const sema::Program &program, const sema::PlanSpec &pl
 std::optional<AxisPlacement> AxisPlacement::of(const sema::Program &program,
                                                const sema::PlanSpec &plan) {
   const sema::ClusterSpec *cluster = linksOf(program, plan);
-  if (!cluster || static_cast<double>(plan.ranks()) <= *cluster->devices)
+  if (!cluster || plan.ranks() < 2)
     return std::nullopt;
   AxisPlacement placement;
   for (auto [place, axis] : llvm::enumerate(plan.mesh)) {
@@ -61,8 +63,6 @@ std::optional<AxisPlacement> AxisPlacement::of(const sema::Program &program,
     placement.sizes.push_back(axis.size);
     placement.places.push_back(static_cast<unsigned>(place));
   }
-  if (placement.names.size() < 2)
-    return std::nullopt;
   for (unsigned axis : plan.place)
     if (auto found = llvm::find(placement.places, axis); found != placement.places.end())
       placement.given.push_back(static_cast<unsigned>(found - placement.places.begin()));
@@ -76,8 +76,8 @@ std::optional<AxisPlacement> AxisPlacement::of(const sema::Program &program,
 }
 
 /// What `plan` makes ranks communicate where all links are alike.
-static std::optional<std::vector<Collective>>
-trafficOf(Frontend &frontend, const sema::Program &program, sema::PlanSpec plan) {
+static std::optional<Traffic> evenTraffic(Frontend &frontend, const sema::Program &program,
+                                          sema::PlanSpec plan) {
   mlir::DialectRegistry registry;
   registerEverything(registry);
   mlir::MLIRContext context(registry);
@@ -91,20 +91,20 @@ trafficOf(Frontend &frontend, const sema::Program &program, sema::PlanSpec plan)
   mlir::OwningOpRef<mlir::ModuleOp> module = importProgram(
       context, program, nullptr, plan, frontend.sources, frontend.diagnostics, ImportStage::Flat);
   frontend.diagnostics.truncate(before);
-  mlir::PassManager manager(&context, mlir::ModuleOp::getOperationName());
-  for (const PassRow &row : pipelineTable())
-    if (row.phase <= Phase::Memory && !row.pass.contains("verify") &&
-        failed(mlir::parsePassPipeline(row.pass, manager, llvm::errs())))
-      return std::nullopt;
-  if (!module || failed(manager.run(*module)))
+  if (!module ||
+      failed(runPipeline(*module, Phase::Memory, [](mlir::PassManager &) {}, llvm::nulls())))
     return std::nullopt;
-  return collectivesOf(*module);
+  return trafficOf(*module);
+}
+
+bool AxisPlacement::isOneNode() const {
+  return static_cast<double>(llvm::product_of(sizes)) <= machine.devices;
 }
 
 void AxisPlacement::choose(Frontend &frontend, const sema::Program &program, sema::PlanSpec &plan) {
-  if (given.size() == names.size())
+  if (names.size() < 2 || given.size() == names.size() || isOneNode())
     return;
-  std::optional<std::vector<Collective>> traffic = trafficOf(frontend, program, plan);
+  std::optional<Traffic> traffic = evenTraffic(frontend, program, plan);
   if (!traffic)
     return;
   for (const cost::AxisOrder &order : rank(*traffic)) {
@@ -127,18 +127,26 @@ static cost::TransferKind kindOf(llvm::StringRef name) {
       .Default(cost::TransferKind::Permute);
 }
 
-std::vector<cost::AxisOrder> AxisPlacement::rank(llvm::ArrayRef<Collective> collectives) const {
-  std::vector<cost::GroupTraffic> traffic;
-  for (const Collective &collective : collectives) {
-    cost::GroupTraffic &each = traffic.emplace_back();
-    each.kind = kindOf(collective.kind);
-    each.bytes = collective.bytes;
-    each.times = static_cast<double>(collective.times);
-    for (const std::string &name : collective.axes)
-      if (auto found = llvm::find(names, name); found != names.end())
-        each.axes |= cost::AxisMask(1) << (found - names.begin());
+/// Of a message, `stage` is its target.
+cost::GroupTraffic AxisPlacement::groupTraffic(const Collective &collective, int64_t stage) const {
+  cost::GroupTraffic traffic{kindOf(collective.kind), 0, collective.bytes,
+                             static_cast<double>(collective.times)};
+  for (const std::string &name : collective.axes)
+    if (auto found = llvm::find(names, name); found != names.end())
+      traffic.axes |= cost::AxisMask(1) << (found - names.begin());
+  if (collective.peer >= 0) {
+    traffic.from = collective.peer;
+    traffic.to = stage;
   }
-  return cost::rankOrders(cost::Times(machine, {}), sizes, {}, traffic);
+  return traffic;
+}
+
+std::vector<cost::AxisOrder> AxisPlacement::rank(const Traffic &traffic) const {
+  std::vector<std::vector<cost::GroupTraffic>> programs;
+  for (auto [stage, list] : llvm::enumerate(traffic))
+    for (programs.emplace_back(); const Collective &collective : list)
+      programs.back().push_back(groupTraffic(collective, static_cast<int64_t>(stage)));
+  return cost::rankOrders(cost::Times(machine, {}), sizes, {}, programs);
 }
 
 std::string AxisPlacement::nameOf(const cost::AxisOrder &order) const {
@@ -148,8 +156,26 @@ std::string AxisPlacement::nameOf(const cost::AxisOrder &order) const {
   return text;
 }
 
-void AxisPlacement::print(llvm::ArrayRef<Collective> collectives, llvm::raw_ostream &os) const {
-  std::vector<cost::AxisOrder> orders = rank(collectives);
+/// Of the edges between stages, how many have ends on different nodes.
+void AxisPlacement::printEdges(const Traffic &traffic, llvm::raw_ostream &os) const {
+  std::set<int> all, crossing;
+  for (auto [stage, list] : llvm::enumerate(traffic))
+    for (const Collective &message : list) {
+      if (message.edge < 0)
+        continue;
+      all.insert(message.edge);
+      cost::GroupTraffic ends = groupTraffic(message, static_cast<int64_t>(stage));
+      auto axis = static_cast<unsigned>(llvm::countr_zero(ends.axes));
+      if (cost::shareBetween(machine, sizes, chosen, axis, ends.from, ends.to) > 0)
+        crossing.insert(message.edge);
+    }
+  if (!all.empty())
+    os << llvm::formatv("{0} of {1} edges between stages cross{2} nodes\n", crossing.size(),
+                        all.size(), crossing.size() == 1 ? "es" : "");
+}
+
+void AxisPlacement::print(const Traffic &traffic, llvm::raw_ostream &os) const {
+  std::vector<cost::AxisOrder> orders = rank(traffic);
   os << llvm::formatv("axes on links, the outermost first; nodes of {0} devices\n",
                       static_cast<int64_t>(machine.devices));
   os << llvm::formatv("  {0,-20} {1,12} {2,14} {3,14}\n", "order", "time", "inside nodes",
@@ -159,21 +185,38 @@ void AxisPlacement::print(llvm::ArrayRef<Collective> collectives, llvm::raw_ostr
       os << llvm::formatv("{0} {1,-20} {2,9:f3} ms {3,14} {4,14}\n", isChosen(order) ? "*" : " ",
                           nameOf(order), order.seconds * 1e3, bytesText(order.inside),
                           bytesText(order.between));
-  os << "bytes that a rank receives in a step; *: in use"
+  os << "bytes that all ranks receive in a step; *: in use"
      << (given.empty() ? ", chosen\n" : ", as 'place' says\n");
+  printEdges(traffic, os);
 }
 
-void AxisPlacement::warn(llvm::ArrayRef<Collective> collectives, mlir::MLIRContext &context,
+llvm::json::Object AxisPlacement::describe(const Traffic &traffic) const {
+  auto describeOrder = [&](const cost::AxisOrder &order) {
+    return llvm::json::Object{{"order", nameOf(order)},
+                              {"seconds", order.seconds},
+                              {"inside", order.inside},
+                              {"between", order.between}};
+  };
+  std::vector<cost::AxisOrder> orders = rank(traffic);
+  llvm::json::Object object;
+  for (const cost::AxisOrder &order : orders)
+    if (isChosen(order))
+      object = describeOrder(order);
+  object["best"] = describeOrder(orders.front());
+  return object;
+}
+
+void AxisPlacement::warn(const Traffic &traffic, mlir::MLIRContext &context,
                          const lang::SourceManager &sources) const {
   if (given.empty())
     return;
-  std::vector<cost::AxisOrder> orders = rank(collectives);
+  std::vector<cost::AxisOrder> orders = rank(traffic);
   auto used = llvm::find_if(orders, [&](const cost::AxisOrder &order) { return isChosen(order); });
   if (used == orders.end() || used->seconds <= kWorse * orders.front().seconds)
     return;
   mlir::emitWarning(placeAt(&context, import::placeOf(range, sources)))
-      << llvm::formatv("communication takes {0:f1} times as long as with 'place {1}': {2} of a "
-                       "rank's {3} a step cross nodes, there {4}",
+      << llvm::formatv("communication takes {0:f1} times as long as with 'place {1}': {2} of the "
+                       "{3} of a step cross nodes, there {4}",
                        used->seconds / orders.front().seconds, nameOf(orders.front()),
                        bytesText(used->between), bytesText(used->between + used->inside),
                        bytesText(orders.front().between))

@@ -136,11 +136,44 @@ static Collective readCollective(const json::Object &object) {
   return collective;
 }
 
+/// Adds what a rank of a pipeline receives from other stages: the ledger of the run has the same
+/// entries.
+static void readMessages(const json::Object &program, std::vector<Collective> &list) {
+  const json::Object *pipeline = program.getObject("pipeline");
+  if (!pipeline)
+    return;
+  auto add = [&](const json::Object &entry, int64_t times) -> Collective & {
+    Collective &message = list.emplace_back();
+    message.kind = "message";
+    message.axes = {text(*pipeline, "axis").str()};
+    message.bytes = static_cast<double>(integer(entry, "bytes"));
+    message.times = times;
+    message.line = text(entry, "line");
+    return message;
+  };
+  for (const json::Value &value : *pipeline->getArray("messages")) {
+    const json::Object &entry = *value.getAsObject();
+    if (!text(entry, "op").starts_with("recv"))
+      continue;
+    Collective &message = add(entry, integer(program, "microbatches"));
+    message.isGradient = text(entry, "op") == "recv_g";
+    message.edge = static_cast<int>(integer(entry, "edge"));
+    message.reason = (message.isGradient ? "gradients of edge " : "values of edge ") +
+                     std::to_string(message.edge);
+  }
+  for (const json::Value &value : *pipeline->getArray("exchanges")) {
+    Collective &message = add(*value.getAsObject(), 1);
+    message.peer = static_cast<int>(integer(*value.getAsObject(), "peer"));
+    message.reason = "sums of a tied weight";
+  }
+}
+
 static std::vector<Collective> readCollectives(const json::Object &program) {
   std::vector<Collective> list;
   if (const json::Array *entries = program.getArray("collectives"))
     for (const json::Value &entry : *entries)
       list.push_back(readCollective(*entry.getAsObject()));
+  readMessages(program, list);
   return list;
 }
 
@@ -157,6 +190,20 @@ std::vector<Collective> ptlc::collectivesOf(ModuleOp module) {
   std::vector<Collective> list = readCollectives(metadataOf(module));
   llvm::erase_if(list, [](const Collective &collective) { return collective.times == 0; });
   return list;
+}
+
+std::vector<std::vector<Collective>> ptlc::trafficOf(ModuleOp module) {
+  std::optional<schedule::Table> table = tableOf(module);
+  std::vector<std::vector<Collective>> ranks;
+  for (ModuleOp program : rankPrograms(module)) {
+    std::vector<Collective> &list = ranks.emplace_back(collectivesOf(program));
+    for (Collective &message : list)
+      if (table && message.edge >= 0) {
+        const schedule::Edge &edge = table->edges[message.edge];
+        message.peer = table->place[message.isGradient ? edge.target : edge.source];
+      }
+  }
+  return ranks;
 }
 
 double ptlc::arenaBytesOf(ModuleOp module) {
@@ -261,8 +308,23 @@ static json::Object reportOf(ModuleOp module) {
   return program;
 }
 
-void ptlc::printReport(ModuleOp module, llvm::ArrayRef<Saving> savings, bool asJson,
-                       llvm::raw_ostream &os) {
+static json::Object rankReports(json::Array ranks, json::Object links) {
+  json::Object object{{"ranks", std::move(ranks)}};
+  if (!links.empty())
+    object["links"] = std::move(links);
+  return object;
+}
+
+static void printLinks(const json::Object &links, llvm::raw_ostream &os) {
+  auto bytes = [&](llvm::StringRef key) { return bytesText(links.getNumber(key).value_or(0)); };
+  os << llvm::formatv(
+      "links            {0} inside nodes, {1} between them, of all ranks and a step "
+      "({2})\n",
+      bytes("inside"), bytes("between"), text(links, "order"));
+}
+
+void ptlc::printReport(ModuleOp module, llvm::ArrayRef<Saving> savings, json::Object links,
+                       bool asJson, llvm::raw_ostream &os) {
   json::Array all;
   for (ModuleOp part : rankPrograms(module)) {
     json::Object program = reportOf(part);
@@ -282,8 +344,12 @@ void ptlc::printReport(ModuleOp module, llvm::ArrayRef<Saving> savings, bool asJ
     os << llvm::formatv(
         "bubble           {0:f1} % of a step, if stages take as long as their FLOPs\n",
         100 * bubbleOf(*pipeline));
+  if (!links.empty() && !asJson)
+    printLinks(links, os);
+  if (all.size() == 1 && !links.empty())
+    (*all.front().getAsObject())["links"] = std::move(links);
   if (all.size() == 1)
     os << llvm::formatv("{0:2}\n", std::move(all.front()));
   else if (!all.empty())
-    os << llvm::formatv("{0:2}\n", json::Value(json::Object{{"ranks", std::move(all)}}));
+    os << llvm::formatv("{0:2}\n", json::Value(rankReports(std::move(all), std::move(links))));
 }

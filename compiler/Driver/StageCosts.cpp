@@ -31,13 +31,17 @@ static std::vector<double> &listOf(schedule::Costs &costs, rt::PhaseKind kind) {
   return costs.loss;
 }
 
-std::optional<CompiledPipeline> ptlc::compiledPipelineOf(ModuleOp module) {
+std::optional<schedule::Table> ptlc::tableOf(ModuleOp module) {
   auto packed = module->getAttrOfType<StringAttr>(kPackedTable);
   if (!packed)
     return std::nullopt;
   std::string error;
   llvm::StringRef bytes = packed.getValue();
-  std::optional<schedule::Table> table = schedule::unpack({bytes.data(), bytes.size()}, error);
+  return schedule::unpack({bytes.data(), bytes.size()}, error);
+}
+
+std::optional<CompiledPipeline> ptlc::compiledPipelineOf(ModuleOp module) {
+  std::optional<schedule::Table> table = tableOf(module);
   if (!table)
     return std::nullopt;
   CompiledPipeline pipeline{std::move(*table), {}};

@@ -15,6 +15,9 @@ struct CompiledPipeline {
   schedule::Costs flops; ///< of each stage and micro-batch; messages take no time
 };
 
+/// Reads the table of `module`; nullopt without a pipeline.
+std::optional<schedule::Table> tableOf(mlir::ModuleOp module);
+
 /// Reads the table of `module`, which is cut into stages, and counts the FLOPs of each. Returns
 /// nullopt without a pipeline.
 std::optional<CompiledPipeline> compiledPipelineOf(mlir::ModuleOp module);

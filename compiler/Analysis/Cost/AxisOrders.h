@@ -18,13 +18,15 @@ struct GroupTraffic {
   AxisMask axes = 0;
   double bytes = 0; ///< that a rank receives, each time
   double times = 1;
+  /// Of a message along the only axis of `axes`: its coordinates there; -1: all ranks take part.
+  int64_t from = -1, to = -1;
 };
 
 /// Axes on links, and what the traffic costs there.
 struct AxisOrder {
   std::vector<unsigned> axes; ///< the outermost first
-  double seconds = 0;         ///< of communication in a step, nothing overlapped
-  /// Bytes that a rank receives in a step, over links inside of nodes and between them: of a ring
+  double seconds = 0;         ///< of a rank's communication in a step, nothing overlapped
+  /// Bytes that all ranks receive in a step, over links inside of nodes and between them: of a ring
   /// through the members of a group as ranks are numbered, the hops that leave a node.
   double inside = 0, between = 0;
 };
@@ -34,11 +36,17 @@ struct AxisOrder {
 Group groupOf(const Machine &machine, const std::vector<int64_t> &sizes,
               const std::vector<unsigned> &order, AxisMask axes);
 
+/// Returns the share of the ranks with coordinate `to` on `axis` that aren't on the node of the
+/// rank which differs from them in having `from` there.
+double shareBetween(const Machine &machine, const std::vector<int64_t> &sizes,
+                    const std::vector<unsigned> &order, unsigned axis, int64_t from, int64_t to);
+
 /// Returns all orders of the axes that begin with `outermost`, the least time first; of equal ones
-/// the one that is nearer to the order of `sizes`. n! orders of n axes.
+/// the one that is nearer to the order of `sizes`. n! orders of n axes. `programs` has the traffic
+/// of each stage of a pipeline, or one list for all ranks; the slowest of them counts.
 std::vector<AxisOrder> rankOrders(const Times &times, const std::vector<int64_t> &sizes,
                                   const std::vector<unsigned> &outermost,
-                                  const std::vector<GroupTraffic> &traffic);
+                                  const std::vector<std::vector<GroupTraffic>> &programs);
 
 } // namespace ptlc::cost
 

@@ -39,6 +39,7 @@ private:
                                      Step &step);
   std::vector<int> tiedStages(const Routes &routes, Step &step) const;
   int64_t copies(int ranks) const;
+  LogicalResult checkAxes(func::FuncOp function) const;
   LogicalResult addProgram(Step &step, const Routes &routes, const schedule::Table &table,
                            int rank);
   InFlightDiagnostic error() const { return emitError(placeOf(pipeline)); }
@@ -100,8 +101,24 @@ LogicalResult Cutter::addProgram(Step &step, const Routes &routes, const schedul
   return RankProgram(step, routes, rank, builder).build();
 }
 
+/// Stages do different things at a time, so only what this pass adds itself may join them.
+LogicalResult Cutter::checkAxes(func::FuncOp function) const {
+  auto axis = pipeline.getAs<StringAttr>("axis");
+  WalkResult result = function.walk([&](Operation *op) {
+    auto axes = op->getAttrOfType<spmd::AxesAttr>("axes");
+    if (!axes || !llvm::is_contained(axes.getNames(), axis))
+      return WalkResult::advance();
+    op->emitError() << "can't be done over '" << axis.getValue()
+                    << "': its ranks are stages of the pipeline, which run different programs";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult Cutter::run() {
   auto function = module.lookupSymbol<func::FuncOp>("step");
+  if (failed(checkAxes(function)))
+    return failure();
   FailureOr<schedule::Orders> orders = ordersOf(module, pipeline);
   if (failed(orders))
     return failure();

@@ -34,3 +34,20 @@ module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{na
     return %s : tensor<f32>
   }
 }
+
+// -----
+
+// Ranks of the pipeline's axis are stages.
+module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
+    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, orders = "", line = ""}}} {
+  spmd.mesh @mesh [pp = 2]
+  func.func @step(%x: tensor<4x8xf32, #ptl.dims<[batch, embed]>> {ptl.role = "data", ptl.path = "x"}) -> (tensor<f32> {ptl.role = "loss"}) {
+    %s = ptl.accumulate pieces 1 (%k) -> tensor<f32> attributes {ptl.grad = [""]} {
+      %l = ptl.reduce sum %x over [batch, embed] {ptl.part = 2 : i64} : tensor<4x8xf32, #ptl.dims<[batch, embed]>> -> tensor<f32>
+      // expected-error@+1 {{can't be done over 'pp': its ranks are stages of the pipeline, which run different programs}}
+      %r = spmd.all_reduce sum %l over @mesh [pp] {ptl.part = 2 : i64} : tensor<f32> -> tensor<f32>
+      ptl.yield %r : tensor<f32>
+    }
+    return %s : tensor<f32>
+  }
+}
