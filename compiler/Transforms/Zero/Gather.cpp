@@ -1,5 +1,9 @@
 //===- Gather.cpp - Split weights, whole where they are used --------------===//
 // SPDX-License-Identifier: Apache-2.0
+//
+// All uses are known, so what goes first is what is needed again last (Belady, "A
+// study of replacement algorithms for a virtual-storage computer", 1966). A small
+// bucket that every layer reads stays; a layer goes when the next one comes.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Zero/Gather.h"
 
@@ -29,18 +33,23 @@ class Resident {
 public:
   Resident(const zero::Plan &plan, int64_t room, Times &times)
       : plan(plan), room(room), times(times) {}
-  /// Makes `user` read the gathered tensors.
-  void use(const SplitWeights &weights, Operation *user);
+  /// Makes `user` read the gathered tensors; `next` is the place of the bucket's next use in the
+  /// block's uses, or kNever.
+  void use(const SplitWeights &weights, Operation *user, size_t next);
+
+  static constexpr size_t kNever = SIZE_MAX;
 
 private:
   struct Entry {
     spmd::BucketAllGatherOp gather;
     int64_t bytes;
+    size_t next;
   };
+  void makeRoom(const Bucket *kept);
   const zero::Plan &plan;
   int64_t room, used = 0;
   Times &times;
-  llvm::MapVector<const Bucket *, Entry> entries; ///< the one that was used last is the last
+  llvm::MapVector<const Bucket *, Entry> entries;
 };
 } // namespace
 
@@ -68,21 +77,36 @@ static spmd::BucketAllGatherOp gather(const SplitWeights &weights, Operation *us
   return op;
 }
 
-void Resident::use(const SplitWeights &weights, Operation *user) {
-  Entry entry;
-  if (auto found = entries.find(weights.bucket); found != entries.end()) {
-    entry = found->second;
-    entries.erase(found);
-  } else {
-    entry = {gather(weights, user, times[weights.bucket]++, plan), bytesOf(*weights.bucket)};
-    used += entry.bytes;
-  }
-  entries.insert({weights.bucket, entry});
+/// Forgets what has no other use, and then, until the others fit, what is used last.
+void Resident::makeRoom(const Bucket *kept) {
+  auto forget = [&](const Bucket *bucket) {
+    used -= entries.find(bucket)->second.bytes;
+    entries.erase(bucket);
+  };
+  for (const auto &entry : llvm::to_vector(entries))
+    if (entry.second.next == kNever && entry.first != kept)
+      forget(entry.first);
   while (used > room && entries.size() > 1) {
-    used -= entries.front().second.bytes;
-    entries.erase(entries.begin());
+    const Bucket *last = nullptr;
+    for (const auto &[bucket, entry] : entries)
+      if (bucket != kept && (!last || entry.next > entries.find(last)->second.next))
+        last = bucket;
+    forget(last);
   }
-  for (auto [number, tensor] : llvm::enumerate(entry.gather.getOutputs()))
+}
+
+void Resident::use(const SplitWeights &weights, Operation *user, size_t next) {
+  auto found = entries.find(weights.bucket);
+  if (found == entries.end()) {
+    int64_t bytes = bytesOf(*weights.bucket);
+    Entry entry{gather(weights, user, times[weights.bucket]++, plan), bytes, next};
+    found = entries.insert({weights.bucket, entry}).first;
+    used += bytes;
+  }
+  found->second.next = next;
+  spmd::BucketAllGatherOp gathered = found->second.gather;
+  makeRoom(weights.bucket);
+  for (auto [number, tensor] : llvm::enumerate(gathered.getOutputs()))
     if (Value argument = weights.whole[number])
       argument.replaceUsesWithIf(tensor,
                                  [&](OpOperand &use) { return outermost(use.getOwner()) == user; });
@@ -109,11 +133,19 @@ void zero::gatherWeights(ArrayRef<SplitWeights> weights, const Plan &plan) {
     llvm::stable_sort(uses, [](const Use &a, const Use &b) {
       return a.user != b.user && a.user->isBeforeInBlock(b.user);
     });
+    SmallVector<size_t> next(uses.size(), Resident::kNever);
+    std::map<std::pair<int, const SplitWeights *>, size_t> later;
+    for (size_t place = uses.size(); place-- > 0;) {
+      std::pair<int, const SplitWeights *> key(plan.partOf(uses[place].user), uses[place].weights);
+      if (auto found = later.find(key); found != later.end())
+        next[place] = found->second;
+      later[key] = place;
+    }
     Times times;
     std::map<int, Resident> residents; ///< by part of the pipeline
-    for (const Use &use : uses)
+    for (auto [use, following] : llvm::zip_equal(uses, next))
       residents.try_emplace(plan.partOf(use.user), plan, 2 * largest, times)
-          .first->second.use(*use.weights, use.user);
+          .first->second.use(*use.weights, use.user, following);
   }
 }
 

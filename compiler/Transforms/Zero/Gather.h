@@ -16,8 +16,8 @@ struct SplitWeights {
 };
 
 /// Gathers weights in front of their uses and makes these read what was gathered. At one time at
-/// most twice the largest bucket is whole: the one that wasn't used for the longest time goes
-/// first, and is gathered again at its next use.
+/// most twice the largest bucket is whole: the one whose next use is the latest goes first, and is
+/// gathered again then.
 void gatherWeights(llvm::ArrayRef<SplitWeights> weights, const Plan &plan);
 
 /// The level-3 buckets of the step in a function that only reads weights (evaluation, sampling).

@@ -110,8 +110,8 @@ func.func @step(%w: !w {ptl.path = "w", ptl.role = "weight"}, %v: !w {ptl.path =
 
 !w = tensor<8x4xf32, #ptl.dims<[ffn, embed]>>
 
-// Level 3: each weight is a layer of its own. Room is for twice the larger one: when `blocks.2` comes,
-// `blocks.0` goes, and then `blocks.1`; each is gathered again. A function that only reads weights takes parts, too.
+// Level 3: each weight is a layer of its own. Room is for twice the larger one: when `blocks.2` comes, `blocks.1` goes,
+// whose next use is the latest, and is gathered again. A function that only reads weights takes parts, too.
 module attributes {ptl.plan = {bucket = 100 : i64, reproducible = false, zero = [{level = 3 : i64, axes = ["dp"],
     weights = ["blocks.0.w", "blocks.1.w", "blocks.2.w"], line = "m.ptl:3:7"}]}} {
 spmd.mesh @mesh [dp = 2]
@@ -129,9 +129,10 @@ func.func @step(%u: !w {ptl.path = "blocks.0.w", ptl.role = "weight"}, %v: !w {p
   // CHECK-NEXT: ptl.elementwise mul %[[G1]], %[[G0]]
   // CHECK-NEXT: %[[G2:.*]] = spmd.bucket_all_gather %[[P2]]
   // CHECK-NEXT: ptl.elementwise mul %[[G2]],
-  // CHECK: %[[G0B:.*]] = spmd.bucket_all_gather %[[P0]] over @mesh [dp] {{.*}}spmd.time = 1
-  // CHECK-NEXT: ptl.elementwise add %[[G2]], %[[G0B]]
-  // CHECK: %[[G1B:.*]] = spmd.bucket_all_gather %[[P1]] over @mesh [dp] {{.*}}spmd.time = 1
+  // CHECK-NEXT: spmd.bucket_reduce_scatter
+  // CHECK-NEXT: ptl.elementwise add %[[G2]], %[[G0]]
+  // CHECK-NEXT: spmd.bucket_reduce_scatter
+  // CHECK-NEXT: %[[G1B:.*]] = spmd.bucket_all_gather %[[P1]] over @mesh [dp] {{.*}}spmd.time = 1
   // CHECK-NEXT: ptl.elementwise add %[[G1B]],
   %g:3 = ptl.accumulate pieces 1 (%k) -> !w, !w, !w {
     %a = ptl.elementwise mul %u, %x : (!w, !w) -> !w
