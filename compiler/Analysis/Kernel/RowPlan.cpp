@@ -113,12 +113,20 @@ std::optional<unsigned> RowPlan::madeIn(const Node *node) const {
   return std::nullopt;
 }
 
-void RowPlan::add(unsigned depth, DimList dims, Action action) {
+void RowPlan::add(unsigned depth, DimList dims, Action action, unsigned folded) {
   for (Loop &loop : loops_)
-    if (loop.depth == depth && loop.dims == dims && action.kind != Action::Select)
+    if (loop.depth == depth && loop.dims == dims && loop.folded == folded &&
+        action.kind != Action::Select)
       return (void)loop.actions.push_back(action);
   auto later = llvm::find_if(loops_, [&](const Loop &loop) { return loop.depth > depth; });
-  loops_.insert(later, {depth, std::move(dims), {action}});
+  loops_.insert(later, {depth, std::move(dims), {action}, folded});
+}
+
+/// How many of the last dimensions of `loop` are those that `node` folds; 0 if it also folds
+/// others.
+static unsigned foldedDims(const Node &node, const DimList &loop, size_t left) {
+  size_t count = loop.size() - left;
+  return intersects(llvm::ArrayRef(loop).take_front(left), node.over) ? 0 : count;
 }
 
 unsigned RowPlan::depthOf(const Node *node) {
@@ -180,7 +188,8 @@ std::string RowPlan::addReduction(Node *node) {
   scratchNodes_.push_back(node);
   scratchBytes += graph.volume(left) * byteSize(node->elem);
   if (node->kind == NodeKind::Reduce) {
-    add(depth, loop, {Action::Accumulate, node});
+    unsigned folded = foldedDims(*node, loop, left.size());
+    add(depth, std::move(loop), {Action::Accumulate, node}, folded);
     return "";
   }
   if (node->kind == NodeKind::TopK)
@@ -289,7 +298,7 @@ void RowPlan::keep(Node *node, unsigned firstLoop, bool before) {
   scratchNodes_.push_back(node);
   scratchBytes += graph.volume(inner) * byteSize(node->elem);
   Loop &first = loops_[firstLoop];
-  if (!before && sameSet(first.dims, inner))
+  if (!before && !first.folded && sameSet(first.dims, inner))
     return (void)first.actions.insert(first.actions.begin(), {Action::Keep, node});
   loops_.insert(loops_.begin() + firstLoop, {first.depth, inner, {{Action::Keep, node}}});
 }

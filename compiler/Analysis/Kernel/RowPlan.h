@@ -42,6 +42,8 @@ struct Loop {
   unsigned depth;
   DimList dims; ///< outermost first; empty: once per row
   llvm::SmallVector<Action, 4> actions;
+  /// Of the last dimensions, those that every action, an `Accumulate`, folds.
+  unsigned folded = 0;
 };
 
 /// Memory of one row, `dims` in order.
@@ -77,7 +79,7 @@ private:
   std::string checkRows(const Node *node, DimList moved, unsigned budget) const;
   void keepDearValues();
   void keep(Node *node, unsigned firstLoop, bool before);
-  void add(unsigned depth, DimList dims, Action action);
+  void add(unsigned depth, DimList dims, Action action, unsigned folded = 0);
   unsigned depthOf(const Node *node);
   std::string visit(Node *node);
   /// At which indices a loop evaluates a value: its own, others of the row, those of another row.

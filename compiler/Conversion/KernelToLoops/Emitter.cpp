@@ -170,13 +170,40 @@ void Emitter::emitRow(Value row) {
 
 /// A fold whose value travels through the loops.
 bool Emitter::isCarried(const Action &action) const {
-  return action.kind == Action::Reduce ||
+  return action.kind == Action::Reduce || plan.loops()[currentLoop].folded ||
          (action.kind == Action::AddRow && graph.inner(action.node->dims).empty());
+}
+
+static bool isSum(const Action &action) {
+  return action.node->combine == Combine::Sum && action.node->elem == Elem::F32;
+}
+
+/// Folds the innermost dimensions, in the same order as where nothing else is left of a row.
+void Emitter::emitFolds(const Loop &loop) {
+  ArrayRef<DimId> dims = loop.dims;
+  Indices at = rowIndices;
+  nest(dims.drop_back(loop.folded), at, {}, &loop, [&](ValueRange) {
+    SmallVector<Value> carried;
+    for (const Action &action : loop.actions)
+      carried.push_back(identityOf(b, action.node->combine, action.node->elem));
+    folds = llvm::any_of(loop.actions, isSum);
+    SmallVector<Value> results =
+        nest(dims.take_back(loop.folded), at, carried, &loop,
+             [&](ValueRange values) { return emitBody(loop, at, values); });
+    folds = false;
+    for (auto [action, value] : llvm::zip_equal(loop.actions, results)) {
+      const DimList &left = plan.scratch(action.node)->dims;
+      store(value, scratchBase[action.node], action.node->elem, left, packed(left), at);
+    }
+    return SmallVector<Value>();
+  });
 }
 
 void Emitter::emitLoop(unsigned number) {
   const Loop &loop = plan.loops()[number];
   currentLoop = number;
+  if (loop.folded)
+    return emitFolds(loop);
   Indices at = rowIndices;
   SmallVector<Value> carried;
   for (const Action &action : loop.actions) {
@@ -193,10 +220,8 @@ void Emitter::emitLoop(unsigned number) {
       return SmallVector<Value>();
     });
   }
-  folds = llvm::any_of(loop.actions, [&](const Action &action) {
-    return isCarried(action) && action.node->combine == Combine::Sum &&
-           action.node->elem == Elem::F32;
-  });
+  folds = llvm::any_of(loop.actions,
+                       [&](const Action &action) { return isCarried(action) && isSum(action); });
   SmallVector<Value> results = nest(loop.dims, at, carried, &loop,
                                     [&](ValueRange values) { return emitBody(loop, at, values); });
   folds = false;

@@ -30,6 +30,7 @@ private:
   void initialise();
   void startOutput(unsigned output);
   void emitRow(mlir::Value row);
+  void emitFolds(const Loop &loop);
   void emitLoop(unsigned number);
   void emitSelect(const Loop &loop, const Action &action);
   void emitTopK(const Node &node, Indices &at);

@@ -84,9 +84,26 @@ SmallVector<unsigned> Groups::candidates(Operation *op) const {
   return order;
 }
 
+/// Where rows are added to a sum one by one, their order must be that of the operand: kernels with
+/// other rows would round otherwise.
+static bool keepsOrder(ptl::ReduceOp sum, ArrayRef<StringAttr> rows) {
+  ArrayRef<StringAttr> dims = ptl::getDims(sum.getX()), over = sum.getOver().getNames();
+  size_t inner = dims.size() - over.size();
+  bool isOfRows = inner > 0 && llvm::all_of(dims.drop_back(inner), [&](StringAttr dim) {
+                    return llvm::is_contained(over, dim);
+                  });
+  return !isOfRows ||
+         (!rows.empty() && rows.size() <= dims.size() && rows == dims.take_front(rows.size()));
+}
+
 bool Groups::canJoin(Operation *op, unsigned number) const {
   const Group &group = groups[number];
   if (group.operations.empty())
+    return false;
+  // Without rows all is one piece of work.
+  if (group.iterate.empty() && !iterateAlone(op).empty())
+    return false;
+  if (auto reduce = dyn_cast<ptl::ReduceOp>(op); reduce && !keepsOrder(reduce, group.iterate))
     return false;
   if (positions.lookup(op) > positions.lookup(group.operations.front()) + kSpan)
     return false;

@@ -4,8 +4,9 @@
 // Operations of a block are taken in order; each joins the latest group that
 // computes one of its operands, else one that reads the same values, or starts
 // a group. It may join if it has the group's row dimensions, folds only inner
-// ones (or is a sum over rows, which then only leaves the kernel), and depends on
-// no operation outside of the group that depends on the group itself.
+// ones (or is a sum over rows, which then only leaves the kernel, and whose order
+// the rows must have), and depends on no operation outside of the group that
+// depends on the group itself. What has rows joins no group without any.
 //===----------------------------------------------------------------------===//
 #ifndef PTLC_COMPILER_TRANSFORMS_FUSE_GROUPS_H
 #define PTLC_COMPILER_TRANSFORMS_FUSE_GROUPS_H

@@ -57,3 +57,49 @@ func.func @around(%x: tensor<8x16xf32, #be>, %y: tensor<8x16xf32, #be>, %w: tens
   %z = ptl.elementwise mul %m, %s : (tensor<8x16xf32, #be>, tensor<8x16xf32, #be>) -> tensor<8x16xf32, #be>
   return %z : tensor<8x16xf32, #be>
 }
+
+// -----
+
+#bse = #ptl.dims<[batch, seq, embed]>
+#bwe = #ptl.dims<[batch, whole, embed]>
+#bs = #ptl.dims<[batch, seq]>
+#s = #ptl.dims<[seq]>
+#e = #ptl.dims<[embed]>
+
+// A device's part of a dimension: arithmetic on its indices doesn't make one piece of work of all rows, which would also add
+// them up in another order.
+// CHECK-LABEL: func @part
+// CHECK:         %[[K:.*]]:3 = rt.kernel rows({{.*}}) iterate [batch, seq]
+// CHECK:           ptl.elementwise min
+// CHECK-NEXT:      ptl.gather
+// CHECK-NOT:     rt.kernel
+// CHECK:         return %[[K]]#0, %[[K]]#1, %[[K]]#2
+func.func @part(%x: tensor<4x6x64xf32, #bwe>) -> (tensor<4x3x64xf32, #bse>, tensor<4x3xf32, #bs>, tensor<64xf32, #e>) {
+  %i = ptl.iota seq : tensor<3xi32, #s>
+  %five = ptl.constant 5 : tensor<3xi32, #s>
+  %k = ptl.elementwise min %i, %five : (tensor<3xi32, #s>, tensor<3xi32, #s>) -> tensor<3xi32, #s>
+  %p = ptl.gather %x[whole : %k] : (tensor<4x6x64xf32, #bwe>, tensor<3xi32, #s>) -> tensor<4x3x64xf32, #bse>
+  %y = ptl.elementwise exp %p : (tensor<4x3x64xf32, #bse>) -> tensor<4x3x64xf32, #bse>
+  %r = ptl.reduce sum %y over [embed] : tensor<4x3x64xf32, #bse> -> tensor<4x3xf32, #bs>
+  %c = ptl.reduce sum %y over [batch, seq] : tensor<4x3x64xf32, #bse> -> tensor<64xf32, #e>
+  return %y, %r, %c : tensor<4x3x64xf32, #bse>, tensor<4x3xf32, #bs>, tensor<64xf32, #e>
+}
+
+// -----
+
+#tse = #ptl.dims<[time, seq, embed]>
+#se = #ptl.dims<[seq, embed]>
+#e = #ptl.dims<[embed]>
+
+// Rows of `seq` would add up what the sum adds by `time` first.
+// CHECK-LABEL: func @order
+// CHECK:         rt.kernel rows({{.*}}) iterate [seq]
+// CHECK:         rt.kernel rows({{.*}}) iterate [time, seq]
+// CHECK:           ptl.reduce sum
+func.func @order(%x: tensor<4x3x64xf32, #tse>, %w: tensor<3x64xf32, #se>) -> (tensor<4x3x64xf32, #tse>, tensor<64xf32, #e>) {
+  %v = ptl.elementwise exp %w : (tensor<3x64xf32, #se>) -> tensor<3x64xf32, #se>
+  %b = ptl.broadcast %v : tensor<3x64xf32, #se> -> tensor<4x3x64xf32, #tse>
+  %y = ptl.elementwise mul %x, %b : (tensor<4x3x64xf32, #tse>, tensor<4x3x64xf32, #tse>) -> tensor<4x3x64xf32, #tse>
+  %c = ptl.reduce sum %y over [time, seq] : tensor<4x3x64xf32, #tse> -> tensor<64xf32, #e>
+  return %y, %c : tensor<4x3x64xf32, #tse>, tensor<64xf32, #e>
+}
