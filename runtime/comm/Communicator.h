@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The interface of all back ends. Ranks of a group call the same collectives in
-// the same order, and start those that they wait for later in the same order. Sums are taken in the order of Collective::foldSizes, so results are the
-// same bits on every back end. A rank that fails calls abort(); then every call
-// of every rank returns an error, soon.
+// the same order, and start those that they wait for later in the same order. Sums are taken in the
+// order of Collective::foldSizes, so results are the same bits on every back end. A rank that fails
+// calls abort(); then every call of every rank returns an error, soon.
 //===----------------------------------------------------------------------===//
 #ifndef PTLRT_COMM_COMMUNICATOR_H
 #define PTLRT_COMM_COMMUNICATOR_H
@@ -23,8 +23,8 @@ public:
   virtual int ranks() const = 0;
   /// Runs collective `index` of the list that the communicator was made for.
   virtual Status run(int index) = 0;
-  /// Begins collective `index`, which must be `overlaps`, and doesn't wait. Until wait() returns its
-  /// memory belongs to it. Others may be run, started and waited for in between, in any order.
+  /// Begins collective `index`, which must be `overlaps`, and doesn't wait. Until wait() returns
+  /// its memory belongs to it. Others may be run, started and waited for in between, in any order.
   virtual Status start(int index) = 0;
   /// Finishes a collective that was started: the same bits and traffic as by run().
   virtual Status wait(int index) = 0;

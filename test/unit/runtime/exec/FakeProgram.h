@@ -22,7 +22,7 @@ struct FakeOptions {
   std::string tail = "drop";
   bool shuffle = false;
   bool overlap = false; ///< starts its collectives and waits for them
-  std::string folder; ///< of x.npy, y.npy, k.npy
+  std::string folder;   ///< of x.npy, y.npy, k.npy
   /// Called by each rank when a step begins, if set.
   std::function<void(const ptlrt_rank &)> onStep;
 };
