@@ -1,13 +1,14 @@
 //===- Simulate.cpp - ptlc simulate: what a pipeline's step would take ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedule, ranks and micro-batches come from a plan, or from options alone. The table is verified
-// as it is packed, then played.
+// Schedule, ranks and micro-batches come from a plan, whose program is compiled, or from options
+// alone. The table is verified as it is packed, then played.
 //===----------------------------------------------------------------------===//
 #include "compiler/Driver/Simulate.h"
 
 #include "compiler/Driver/Files.h"
 #include "compiler/Driver/Frontend.h"
+#include "compiler/Driver/SimulateProgram.h"
 #include "compiler/Driver/SimulateReport.h"
 #include "compiler/Schedule/Choose.h"
 #include "compiler/Schedule/Csv.h"
@@ -36,7 +37,7 @@ public:
       : options(options), wishes(simulate), ranks(simulate.ranks), micros(simulate.micros) {}
 
   int run() {
-    bool good = readPlan() && chooseWish() && makeOrders() && readCostFiles() && makeTable() &&
+    bool good = readPlan() && chooseWish() && makeOrders() && makeTable() && readCostFiles() &&
                 play() && writeFiles();
     if (good)
       options.json ? printSimulationJson(report(), llvm::outs())
@@ -45,13 +46,17 @@ public:
   }
 
 private:
-  SimulationReport report() const { return {table, *result, costs}; }
+  SimulationReport report() const {
+    return {table, *result, costs, pipeline ? &pipeline->arenaBytes : nullptr, measured};
+  }
   bool readPlan();
+  bool overrule(sema::PlanSpec &plan) const;
   bool chooseWish();
   bool makeOrders();
   bool readCostFiles();
   bool checkCosts();
   bool makeTable();
+  bool lowerTable();
   bool play();
   bool writeFiles();
 
@@ -59,10 +64,12 @@ private:
   const SimulateOptions &wishes;
   int ranks, micros;
   std::optional<Wish> wish;
+  std::optional<PlannedPipeline> pipeline; ///< of the program, if there is one
   Orders orders;
   PipelineCosts costs;
   Table table;
   std::optional<Simulation> result;
+  std::optional<MeasuredSteps> measured;
 };
 } // namespace
 
@@ -83,7 +90,40 @@ static Kind kindOf(sema::PipeSchedule schedule) {
   return Kind::OneForwardOneBackward;
 }
 
-/// What the plan of a .ptl file says, where options don't say it.
+static std::optional<sema::PipeSchedule> scheduleOf(Kind kind) {
+  for (auto schedule :
+       {sema::PipeSchedule::GPipe, sema::PipeSchedule::OneFOneB, sema::PipeSchedule::Interleaved,
+        sema::PipeSchedule::ZbH1, sema::PipeSchedule::ZbV})
+    if (kindOf(schedule) == kind)
+      return schedule;
+  return std::nullopt;
+}
+
+/// Replaces what options say otherwise.
+bool SimulateRun::overrule(sema::PlanSpec &plan) const {
+  sema::PipelineRule &rule = *plan.pipeline;
+  if (ranks > 0)
+    plan.mesh[rule.over.axes.front()].size = ranks;
+  if (micros > 0)
+    plan.microbatches = micros;
+  if (wishes.schedule.empty())
+    return true;
+  std::string error;
+  std::optional<Wish> other = parseWish(wishes.schedule, error);
+  std::optional<sema::PipeSchedule> schedule;
+  if (other)
+    schedule = other->file.empty() ? scheduleOf(other->kind) : sema::PipeSchedule::File;
+  if (!schedule)
+    return fail(other ? "plans have no schedule '" + wishes.schedule + "'; without a program '" +
+                            wishes.schedule + "' can be simulated"
+                      : error);
+  rule.schedule = *schedule;
+  rule.chunks = other->chunks;
+  rule.file = other->file;
+  return true;
+}
+
+/// Compiles the plan of a .ptl file, with what options say otherwise.
 bool SimulateRun::readPlan() {
   if (options.input.empty())
     return true;
@@ -92,27 +132,32 @@ bool SimulateRun::readPlan() {
   std::optional<sema::PlanSpec> plan;
   if (program && !frontend.diagnostics.hasErrors())
     plan = sema::selectPlan(*program, options.plan, options.mesh, frontend.diagnostics);
-  if (!frontend.finish(llvm::errs()) || !plan)
+  if (plan && !plan->pipeline && ranks == 0)
+    return fail("the plan has no 'pipeline'; say --ranks and --schedule");
+  bool compiles = plan && plan->pipeline;
+  if (compiles && !overrule(*plan))
     return false;
-  micros = micros > 0 ? micros : static_cast<int>(plan->microbatches);
-  if (!plan->pipeline)
-    return ranks > 0 || fail("the plan has no 'pipeline'; say --ranks and --schedule");
+  if (compiles)
+    pipeline = compilePipeline(frontend, *program, *plan);
+  if (!frontend.finish(llvm::errs()) || !plan || (compiles && !pipeline))
+    return false;
+  micros = static_cast<int>(micros > 0 ? micros : plan->microbatches);
+  if (!compiles)
+    return true;
   const sema::PipelineRule &rule = *plan->pipeline;
-  if (ranks == 0)
-    ranks = static_cast<int>(plan->mesh[rule.over.axes.front()].size);
-  std::string file;
-  if (!rule.file.empty()) {
-    llvm::SmallString<128> path(llvm::sys::path::parent_path(options.input));
+  ranks = static_cast<int>(plan->mesh[rule.over.axes.front()].size);
+  llvm::SmallString<128> path;
+  if (rule.schedule == sema::PipeSchedule::File) {
+    path = llvm::sys::path::parent_path(options.input);
     llvm::sys::path::append(path, rule.file);
-    file = path.str();
   }
-  wish = Wish{kindOf(rule.schedule), static_cast<int>(rule.chunks), file};
+  wish = Wish{kindOf(rule.schedule), static_cast<int>(rule.chunks), path.str().str()};
   return true;
 }
 
 bool SimulateRun::chooseWish() {
   std::string error;
-  if (!wishes.schedule.empty() || !wish)
+  if (!wish)
     wish = parseWish(wishes.schedule.empty() ? "one_f_one_b" : wishes.schedule, error);
   if (!wish)
     return fail(error);
@@ -140,20 +185,29 @@ bool SimulateRun::makeOrders() {
   return true;
 }
 
+/// Times from files, else of the plan's cluster, else a second for each rank.
 bool SimulateRun::readCostFiles() {
   std::string error;
-  int stages = static_cast<int>(orders.place.size());
-  if (wishes.costs.empty() && wishes.measured.empty())
-    costs.seconds.forward = costs.seconds.backward = costs.seconds.weight = {1.0 / orders.chunks};
-  if ((!wishes.costs.empty() && !readCosts(wishes.costs, costs, error)) ||
-      (!wishes.measured.empty() && !readTrace(wishes.measured, stages, costs, error)))
-    return fail(error);
+  if (wishes.costs.empty() && wishes.measured.empty()) {
+    costs.source = "1 s for F, B and W of a rank";
+    costs.seconds.forward = costs.seconds.backward = costs.seconds.weight = {1.0 / table.chunks};
+    if (pipeline && !pipeline->cluster.empty()) {
+      costs.source = "cluster '" + pipeline->cluster + "', by the model of step times";
+      costs.seconds = pipeline->predicted;
+    }
+  }
+  if (!wishes.measured.empty()) {
+    measured = readTrace(wishes.measured, table, costs, error);
+    if (!measured)
+      return fail(error);
+    costs.source = "measured, " + wishes.measured;
+  }
   return checkCosts();
 }
 
 /// Lists have one number, or one per stage; every instruction of the schedule has a time.
 bool SimulateRun::checkCosts() {
-  size_t stages = orders.place.size();
+  size_t stages = table.place.size();
   const Costs &seconds = costs.seconds;
   for (const auto *list : {&seconds.forward, &seconds.backward, &seconds.weight, &seconds.both,
                            &seconds.loss, &seconds.update, &seconds.gather, &seconds.reduce})
@@ -162,15 +216,32 @@ bool SimulateRun::checkCosts() {
   for (const auto &[kind, list] : costs.slotBytes)
     if (list.size() > 1 && list.size() != stages)
       return fail("slots of " + llvm::Twine(list.size()) + " stages for " + llvm::Twine(stages));
-  for (const std::vector<Action> &rank : orders.actions)
-    for (const Action &action : rank)
-      if (std::isnan(seconds.of(action.op, action.stage)))
-        return fail("the trace has no time of " + std::string(name(action.op)) + " of stage " +
-                    llvm::Twine(action.stage));
+  for (const RankTable &rank : table.tables)
+    for (const Instruction &at : rank.instructions)
+      if (isCompute(at.op) && std::isnan(seconds.of(at.op, at.stage)))
+        return fail("the trace has no time of " + std::string(name(at.op)) + " of stage " +
+                    llvm::Twine(at.stage));
   return true;
 }
 
+/// A program has its table; without one it is made for the edges that the costs say.
 bool SimulateRun::makeTable() {
+  std::string error;
+  if (!wishes.costs.empty()) {
+    costs.source = wishes.costs;
+    if (!readCosts(wishes.costs, costs, error))
+      return fail(error);
+  }
+  if (!pipeline)
+    return lowerTable();
+  if (!costs.edges.empty() || !costs.tied.empty() || costs.clip || costs.copies != 1)
+    return fail(wishes.costs + ": 'edges', 'tied', 'clip' and 'copies' are those of the program");
+  table = pipeline->table;
+  table.name = orders.name;
+  return true;
+}
+
+bool SimulateRun::lowerTable() {
   LowerOptions lowering;
   lowering.edges = costs.edges.empty()
                        ? chain(static_cast<int>(orders.place.size()), costs.messageBytes)

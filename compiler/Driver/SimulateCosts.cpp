@@ -214,29 +214,96 @@ static double medianOf(std::vector<double> &values) {
   return *middle;
 }
 
-bool ptlc::readTrace(llvm::StringRef path, int stages, PipelineCosts &costs, std::string &error) {
-  std::optional<llvm::json::Value> value = readJson(path, error);
-  if (!value)
-    return false;
-  const llvm::json::Object *object = value->getAsObject();
-  const llvm::json::Array *events = object ? object->getArray("traceEvents") : nullptr;
-  std::map<std::pair<Op, int>, std::vector<double>> durations;
-  for (const llvm::json::Value &element : events ? *events : llvm::json::Array()) {
+namespace {
+/// One computation of a trace.
+struct Event {
+  Op op;
+  int stage;
+  double start, seconds;
+};
+} // namespace
+
+/// Computations of each thread in order of time.
+static std::map<int64_t, std::vector<Event>> readEvents(const llvm::json::Array &events) {
+  std::map<int64_t, std::vector<Event>> threads;
+  for (const llvm::json::Value &element : events) {
     const llvm::json::Object *event = element.getAsObject();
     std::optional<double> duration = event ? event->getNumber("dur") : std::nullopt;
     std::optional<llvm::StringRef> name = event ? event->getString("name") : std::nullopt;
     if (!duration || !name)
       continue;
-    if (std::optional<std::pair<Op, int>> what = parseEvent(*name))
-      durations[*what].push_back(*duration * 1e-6);
+    std::optional<std::pair<Op, int>> what = parseEvent(*name);
+    if (what && schedule::isCompute(what->first))
+      threads[event->getInteger("tid").value_or(0)].push_back(
+          {what->first, what->second, event->getNumber("ts").value_or(0) * 1e-6, *duration * 1e-6});
   }
+  for (auto &[thread, list] : threads)
+    llvm::stable_sort(list, [](const Event &a, const Event &b) { return a.start < b.start; });
+  return threads;
+}
+
+/// How many computations of a step the ranks with this stage have.
+static size_t countOf(const schedule::Table &table, int stage) {
+  return llvm::count_if(table.tables[table.place[stage]].instructions,
+                        [](const schedule::Instruction &at) { return schedule::isCompute(at.op); });
+}
+
+/// Cuts each thread's list into steps. Times of a drawing count from its start, and its tables have
+/// one step.
+static MeasuredSteps measureSteps(const schedule::Table &table,
+                                  const std::map<int64_t, std::vector<Event>> &threads) {
+  struct Window {
+    double begin = std::numeric_limits<double>::infinity(), end = 0, busy = 0;
+  };
+  std::vector<Window> steps;
+  for (const auto &[thread, list] : threads) {
+    size_t count = std::max<size_t>(countOf(table, list.front().stage), 1);
+    steps.resize(std::max(steps.size(), llvm::divideCeil(list.size(), count)));
+    for (auto [number, event] : llvm::enumerate(list)) {
+      Window &window = steps[number / count];
+      window.begin = std::min(window.begin, event.start);
+      window.end = std::max(window.end, event.start + event.seconds);
+      window.busy += event.seconds;
+    }
+  }
+  MeasuredSteps measured;
+  double first = steps.size() > 1 ? 1 : 0, all = 0, busy = 0;
+  for (const Window &window : llvm::ArrayRef(steps).drop_front(static_cast<size_t>(first))) {
+    all += window.end - window.begin;
+    busy += window.busy;
+  }
+  measured.seconds = all / (static_cast<double>(steps.size()) - first);
+  measured.busy = busy / (all * static_cast<double>(threads.size()));
+  return measured;
+}
+
+std::optional<MeasuredSteps> ptlc::readTrace(llvm::StringRef path, const schedule::Table &table,
+                                             PipelineCosts &costs, std::string &error) {
+  std::optional<llvm::json::Value> value = readJson(path, error);
+  if (!value)
+    return std::nullopt;
+  const llvm::json::Object *object = value->getAsObject();
+  const llvm::json::Array *events = object ? object->getArray("traceEvents") : nullptr;
+  std::map<int64_t, std::vector<Event>> threads;
+  if (events)
+    threads = readEvents(*events);
+  std::map<std::pair<Op, int>, std::vector<double>> durations;
+  for (const auto &[thread, list] : threads)
+    for (const Event &event : list) {
+      if (event.stage >= table.stages()) {
+        error = path.str() + ": there is a stage " + std::to_string(event.stage) + ", of " +
+                std::to_string(table.stages());
+        return std::nullopt;
+      }
+      durations[{event.op, event.stage}].push_back(event.seconds);
+    }
   if (durations.empty()) {
     error = path.str() + ": there are no events of a pipeline, such as 'F s0 m0'";
-    return false;
+    return std::nullopt;
   }
   auto list = [&](Op op, double missing, std::vector<double> &result) {
-    result.assign(stages, missing);
-    for (int stage = 0; stage < stages; ++stage)
+    result.assign(table.stages(), missing);
+    for (int stage = 0; stage < table.stages(); ++stage)
       if (auto found = durations.find({op, stage}); found != durations.end())
         result[stage] = medianOf(found->second);
   };
@@ -246,6 +313,5 @@ bool ptlc::readTrace(llvm::StringRef path, int stages, PipelineCosts &costs, std
   list(Op::W, NAN, seconds.weight);
   list(Op::BW, NAN, seconds.both);
   list(Op::Loss, 0, seconds.loss);
-  list(Op::Opt, 0, seconds.update);
-  return true;
+  return measureSteps(table, threads);
 }

@@ -20,6 +20,14 @@ struct PipelineCosts {
   int copies = 1;
   bool clip = false;
   std::vector<int> tied;
+  std::string source; ///< where `seconds` come from
+};
+
+/// What a trace says of the steps behind the first one (of the first, if there is no other): from
+/// the first computation of a micro-batch to the end of the last one.
+struct MeasuredSteps {
+  double seconds = 0; ///< of a step
+  double busy = 0;    ///< share of all ranks' time in which they compute
 };
 
 /// Reads the JSON of `path`; numbers are seconds and bytes, and per stage lists of them:
@@ -30,10 +38,11 @@ struct PipelineCosts {
 /// Fields that are left out stay as they are. Returns false with the reason in `error`.
 bool readCosts(llvm::StringRef path, PipelineCosts &costs, std::string &error);
 
-/// Reads the trace of a run: the median time of each instruction on each stage, from events that
-/// are named like `F s0 m3`. What the trace lacks takes no time but for forward and backward, which
-/// become NaN. Returns false with the reason in `error`.
-bool readTrace(llvm::StringRef path, int stages, PipelineCosts &costs, std::string &error);
+/// Reads the trace of a run of `table`: the median time of each instruction on each stage, from
+/// events that are named like `F s0 m3`. What the trace lacks takes no time but for forward and
+/// backward, which become NaN. Returns nullopt with the reason in `error`.
+std::optional<MeasuredSteps> readTrace(llvm::StringRef path, const schedule::Table &table,
+                                       PipelineCosts &costs, std::string &error);
 
 } // namespace ptlc
 

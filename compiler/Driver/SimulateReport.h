@@ -13,14 +13,17 @@ struct SimulationReport {
   const schedule::Table &table;
   const schedule::Simulation &result;
   const PipelineCosts &costs;
+  const std::vector<double> *arenaBytes = nullptr; ///< of each rank, if a program was compiled
+  std::optional<MeasuredSteps> measured;
 };
 
-/// Prints time, idle shares in both conventions, and busy time and slots of each rank.
+/// Prints time, idle shares in both conventions, and busy time, slots and memory of each rank.
 void printSimulation(const SimulationReport &report, llvm::raw_ostream &os);
 
 /// {"schedule", "ranks", "chunks", "micros", "seconds", "period", "idle_of_total",
 ///  "idle_over_ideal", "per_rank": [{"busy", "idle_of_total", "idle_over_ideal", "slots": {"S": 4},
-///  "bytes"}]}. The shares are those of all ranks together.
+///  "bytes"}], "measured": {"seconds", "idle_of_total", "idle_over_ideal"}}. The shares are those
+///  of all ranks together.
 void printSimulationJson(const SimulationReport &report, llvm::raw_ostream &os);
 
 } // namespace ptlc

@@ -57,15 +57,16 @@ public:
       : profile(profile), units(units), layout(layout), times(times),
         placement(profile, layout, times.machine), stages(stagesOf(profile, layout.stages)) {}
   StepTime run();
+  StageTime stageTime(const std::vector<unsigned> &stage);
 
 private:
-  void addUnit(unsigned number, double &forward, double &backward, double &weight);
+  void addUnit(unsigned number, StageTime &stage);
+  bool isEnd(unsigned number) const { return !profile.units[number].isPart && number != 0; }
   double again(unsigned number) const;
   double accumulation(const Elements &elements) const;
   void shardedStorage(const Elements &elements, double &forward, double &backward) const;
   double edgeTime();
   void oncePerStep(double lastBackward);
-  double tieTime() const;
   double largestStage() const;
 
   const Profile &profile;
@@ -122,15 +123,19 @@ void StepTimer::shardedStorage(const Elements &elements, double &forward, double
   }
 }
 
-void StepTimer::addUnit(unsigned number, double &forward, double &backward, double &weight) {
+void StepTimer::addUnit(unsigned number, StageTime &stage) {
   const UnitTime &unit = units[number];
   const Elements &own = profile.units[number].own;
   double ahead = unit.forward;
   double back = unit.backward + unit.weight + again(number) + accumulation(own);
   shardedStorage(own, ahead, back);
-  forward += ahead;
-  backward += back;
-  weight += unit.weight;
+  if (isEnd(number)) {
+    stage.loss += ahead + back;
+  } else {
+    stage.forward += ahead;
+    stage.backward += back - unit.weight;
+    stage.weight += unit.weight;
+  }
   result.modelFlops += unit.flops;
   result.tensorBytes += unit.tensorBytes;
   result.flops += unit.flops;
@@ -140,6 +145,26 @@ void StepTimer::addUnit(unsigned number, double &forward, double &backward, doub
   } else if (layout.remat == Remat::Attention || layout.remat == Remat::Selective) {
     result.flops += unit.coreFlops + (layout.remat == Remat::Attention ? unit.attendFlops : 0);
   }
+}
+
+StageTime StepTimer::stageTime(const std::vector<unsigned> &stage) {
+  StageTime sum;
+  for (unsigned unit : stage)
+    addUnit(unit, sum);
+  double elements = elementsOf(profile, stage).trained, ranks = layout.dataRanks;
+  double weights = layout.bytes.weight * elements, gradients = layout.bytes.gradient * elements;
+  sum.update = times.stream(
+      times.constants.updateBytes * elements / (layout.zero ? layout.shardRanks : 1), 20);
+  if (ranks <= 1 || layout.zero >= 3)
+    return sum;
+  Group group = placement.data(ranks);
+  if (layout.zero == 0)
+    sum.reduce = times.allReduce(gradients, group);
+  else if (layout.zero == 1 || layout.microbatches <= 1)
+    sum.reduce = times.allGather(gradients, group);
+  if (layout.zero > 0)
+    sum.update += times.allGather(weights, group);
+  return sum;
 }
 
 /// One activation, or its gradient, from a stage to the next.
@@ -167,8 +192,8 @@ double StepTimer::largestStage() const {
   return most;
 }
 
-/// Gradients of weights that the first and the last stage share.
-double StepTimer::tieTime() const {
+double ptlc::cost::tieTime(const Profile &profile, const Layout &layout, const Times &times,
+                           const std::vector<std::vector<unsigned>> &stages) {
   if (layout.stages <= 1)
     return 0;
   double bytes = 0;
@@ -209,7 +234,7 @@ void StepTimer::oncePerStep(double lastBackward) {
       result.data += times.allReduce(gradients / layout.shardRanks,
                                      placement.data(layout.shardRanks, /*outer=*/true));
   }
-  result.tie = tieTime();
+  result.tie = tieTime(profile, layout, times, stages);
   result.update = times.stream(
       times.constants.updateBytes * elements / (layout.zero ? layout.shardRanks : 1), 20);
 }
@@ -217,12 +242,10 @@ void StepTimer::oncePerStep(double lastBackward) {
 StepTime StepTimer::run() {
   std::vector<double> forward, backward, weight;
   for (const std::vector<unsigned> &stage : stages) {
-    double f = 0, b = 0, w = 0;
-    for (unsigned unit : stage)
-      addUnit(unit, f, b, w);
-    forward.push_back(f);
-    backward.push_back(b);
-    weight.push_back(w);
+    StageTime time = stageTime(stage);
+    forward.push_back(time.forward);
+    backward.push_back(time.both() + time.loss);
+    weight.push_back(time.weight);
   }
   double m = layout.microbatches, busiest = 0;
   for (size_t stage = 0; stage < stages.size(); ++stage)
@@ -242,4 +265,15 @@ StepTime StepTimer::run() {
 StepTime ptlc::cost::timeOf(const Profile &profile, const std::vector<UnitTime> &units,
                             const Layout &layout, const Times &times) {
   return StepTimer(profile, units, layout, times).run();
+}
+
+std::vector<StageTime> ptlc::cost::stageTimes(const Profile &profile,
+                                              const std::vector<UnitTime> &units,
+                                              const Layout &layout, const Times &times,
+                                              const std::vector<std::vector<unsigned>> &stages) {
+  StepTimer timer(profile, units, layout, times);
+  std::vector<StageTime> result;
+  for (const std::vector<unsigned> &stage : stages)
+    result.push_back(timer.stageTime(stage));
+  return result;
 }

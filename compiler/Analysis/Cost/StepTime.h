@@ -60,6 +60,27 @@ struct StepTime {
   double idleShare() const { return total > 0 ? bubble / total : 0; }
 };
 
+/// One stage: seconds of a micro-batch and, of the last two, of a step.
+struct StageTime {
+  double forward = 0;
+  double backward = 0; ///< gradients of inputs, with what is computed again
+  double weight = 0;   ///< gradients of weights
+  double loss = 0;     ///< of the last stage: what stands behind all parts, forward and backward
+  double reduce = 0;   ///< gradients between data ranks
+  double update = 0;   ///< with weights that are gathered behind it
+
+  double both() const { return backward + weight; }
+};
+
+/// The times of each row of units in `stages`; pipelines may have several on a rank.
+std::vector<StageTime> stageTimes(const Profile &profile, const std::vector<UnitTime> &units,
+                                  const Layout &layout, const Times &times,
+                                  const std::vector<std::vector<unsigned>> &stages);
+
+/// Gradients of weights that several of `stages` use.
+double tieTime(const Profile &profile, const Layout &layout, const Times &times,
+               const std::vector<std::vector<unsigned>> &stages);
+
 StepTime timeOf(const Profile &profile, const std::vector<UnitTime> &units, const Layout &layout,
                 const Times &times);
 

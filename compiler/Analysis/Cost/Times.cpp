@@ -94,10 +94,14 @@ double Times::allToAll(double bytes, const Group &group) const {
          std::max(near, far);
 }
 
+double Times::pointLatency(bool betweenNodes) const {
+  return constants.collective + (betweenNodes ? machine.interLatency : machine.intraLatency);
+}
+
+double Times::pointRate(bool betweenNodes) const {
+  return betweenNodes ? machine.inter * constants.interPoint : inside();
+}
+
 double Times::point(double bytes, bool betweenNodes) const {
-  if (bytes <= 0)
-    return 0;
-  return constants.collective +
-         (betweenNodes ? machine.interLatency + bytes / (machine.inter * constants.interPoint)
-                       : machine.intraLatency + bytes / inside());
+  return bytes > 0 ? pointLatency(betweenNodes) + bytes / pointRate(betweenNodes) : 0;
 }

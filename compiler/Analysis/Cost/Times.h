@@ -30,6 +30,9 @@ public:
   /// `bytes`: what a rank has.
   double allToAll(double bytes, const Group &group) const;
   double point(double bytes, bool betweenNodes) const;
+  /// The parts of point(): to start a message, and bytes per second.
+  double pointLatency(bool betweenNodes) const;
+  double pointRate(bool betweenNodes) const;
 
   const Machine machine;
   const Constants constants;
