@@ -76,13 +76,17 @@ def Spmd_SquareSumOp : Spmd_Op<"square_sum", [Pure]> {
     * (C1) the result is a flat tensor of 12 integers of 64 bits.
     * (C2) `members` has a list for each operand.
 
-    Made by: Zero.
+    Made by: Shard, Zero.
 
     Example: `%s = spmd.square_sum %p, %h members [[tensor<8x4xf32, ...>], []] : (tensor<19xf32, ...>, tensor<6xf32, ...>) -> tensor<12xi64, ...>`
   }];
   let arguments = (ins Variadic<Ptl_Tensor>:$inputs, TypedArrayAttrBase<TypeArrayAttr, "list of types for each operand">:$members);
   let results = (outs Ptl_Tensor:$sum);
   let assemblyFormat = "$inputs `members` $members attr-dict `:` functional-type($inputs, $sum)";
+  let builders = [
+    // `members` has a list of types for each input, or nothing if no input is a part of a bucket.
+    OpBuilder<(ins "::mlir::ValueRange":$inputs, "::llvm::ArrayRef<::mlir::Attribute>":$members)>
+  ];
 }
 
 def Spmd_RootOp : Spmd_Op<"root", [Pure]> {
@@ -90,7 +94,7 @@ def Spmd_RootOp : Spmd_Op<"root", [Pure]> {
   let description = [{
     * (C1) operands are flat tensors of 12 integers of 64 bits, the result a float scalar.
 
-    Made by: Zero.
+    Made by: Shard, Zero.
 
     Example: `%n = spmd.root %s, %t : (tensor<12xi64, ...>, tensor<12xi64, ...>) -> tensor<f32>`
   }];

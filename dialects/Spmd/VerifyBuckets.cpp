@@ -56,6 +56,15 @@ LogicalResult BucketAllGatherOp::verifySymbolUses(SymbolTableCollection &tables)
   return verifyBucket(*this, tables, getOutputs().getTypes());
 }
 
+void SquareSumOp::build(OpBuilder &builder, OperationState &state, ValueRange inputs,
+                        ArrayRef<Attribute> members) {
+  Type sum =
+      ptl::getTensorType({kSumDigits}, builder.getI64Type(), {builder.getStringAttr("digits")});
+  SmallVector<Attribute> lists(members);
+  lists.resize(inputs.size(), builder.getArrayAttr({}));
+  build(builder, state, sum, inputs, builder.getArrayAttr(lists));
+}
+
 LogicalResult SquareSumOp::verify() {
   if (!isSum(getSum().getType()))
     return emitOpError() << "the result must be " << kSumDigits << " integers of 64 bits"; // C1

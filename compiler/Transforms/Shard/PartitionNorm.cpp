@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gradients stay as their weights are cut. Those that are cut over the same axes
-// form a group: each rank takes the norm of its parts, squares are added over the
-// axes and then over the groups. What is not cut counts once, in the group that is
-// added over no axis.
+// form a group: each rank adds up the squares of its parts, and these sums are added
+// over the axes and then over the groups. What is not cut counts once, in the group
+// that is added over no axis. Sums are exact, so that cuts don't change a bit.
 //===----------------------------------------------------------------------===//
+#include "compiler/Support/Stages.h"
 #include "compiler/Transforms/Shard/Attributes.h"
 #include "compiler/Transforms/Shard/Partitioner.h"
-#include "dialects/Ptl/Emitter.h"
 
 #include <map>
 
@@ -53,19 +53,20 @@ LogicalResult Partitioner::globalNorm(ptl::GlobalNormOp op) {
     Value part = partOf(operand, sharding);
     groups[axes].push_back(part);
   }
-  ptl::Emitter e(builder, op.getLoc());
-  auto normOf = [&](ValueRange parts) -> Value {
-    return ptl::GlobalNormOp::create(builder, op.getLoc(), op.getType(), parts);
-  };
-  if (groups.size() == 1 && groups.begin()->first.empty()) {
-    produce(op.getResult(), normOf(groups.begin()->second), Sharding(0));
+  // The stages of a pipeline add up what they have.
+  bool isWhole = groups.size() == 1 && groups.begin()->first.empty() &&
+                 !pipelineOf(op->getParentOfType<ModuleOp>());
+  if (isWhole) {
+    Value norm =
+        ptl::GlobalNormOp::create(builder, op.getLoc(), op.getType(), groups.begin()->second);
+    produce(op.getResult(), norm, Sharding(0));
     return success();
   }
-  Value total;
-  for (auto &[axes, parts] : groups) {
-    Value norm = normOf(parts), square = addSquares(e.mul(norm, norm), axes);
-    total = total ? e.add(total, square) : square;
-  }
-  produce(op.getResult(), e.map(ptl::ElementwiseKind::Sqrt, total), Sharding(0));
+  SmallVector<Value> sums;
+  for (auto &[axes, parts] : groups)
+    sums.push_back(addSquares(
+        spmd::SquareSumOp::create(builder, op.getLoc(), parts, ArrayRef<Attribute>()), axes));
+  Value root = spmd::RootOp::create(builder, op.getLoc(), op.getType(), sums);
+  produce(op.getResult(), root, Sharding(0));
   return success();
 }

@@ -136,7 +136,8 @@ static bool isMove(Operation *op) {
 
 LogicalResult ShardingVerifier::visit(Operation *op, Operation *expected, bool &matched) {
   if (auto whole = dyn_cast<ptl::GlobalNormOp>(expected))
-    if (!isa<spmd::SpmdDialect>(op->getDialect()) || shares.contains(op->getOperand(0)))
+    if (!isa<spmd::SpmdDialect>(op->getDialect()) || isa<spmd::SquareSumOp, spmd::RootOp>(op) ||
+        shares.contains(op->getOperand(0)))
       return norm(op, whole, matched);
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (!parts.contains(operand))

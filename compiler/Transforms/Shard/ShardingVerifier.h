@@ -34,12 +34,12 @@ struct Part {
   int64_t pieces = 1; ///< micro-batches of a data field, one behind the other
 };
 
-/// A number on the way to a norm: of the values in `members`, each counted, the root of the sum of
-/// squares, or that sum. Over `axes` ranks hold different parts, whose squares must still be added.
+/// On the way to a norm: of the values in `members`, each counted, the sum of squares, or its root.
+/// Over `axes` ranks hold different parts, whose squares must still be added.
 struct NormShare {
   llvm::DenseMap<mlir::Value, unsigned> members;
   sharding::AxisSet axes = 0;
-  bool squared = false;
+  bool isRoot = false;
 };
 
 /// Starts an error about `op` of the local program.
@@ -85,7 +85,7 @@ private:
   // The norm of all gradients (VerifyNorm.cpp).
   mlir::LogicalResult norm(mlir::Operation *op, ptl::GlobalNormOp expected, bool &matched);
   mlir::FailureOr<NormShare> normShare(mlir::Operation *op);
-  mlir::FailureOr<NormShare> normOfParts(ptl::GlobalNormOp op);
+  mlir::FailureOr<NormShare> squaresOf(mlir::Operation *op);
   bool isComplete(const NormShare &share, ptl::GlobalNormOp expected) const;
 
   const sharding::Mesh &mesh;

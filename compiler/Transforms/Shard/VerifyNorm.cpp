@@ -1,11 +1,10 @@
 //===- VerifyNorm.cpp - The norm of values that are cut -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The root of a sum of squares isn't linear, so a rank's norm is several
-// operations: norms of groups of parts, which are squared, added over ranks,
-// then over groups. What counts is that every value is in it once, and that its
-// squares are added over the axes that cut it, and over no others, since replicas
-// would count again. In which order is free.
+// A rank's norm is one operation, or several: sums of the squares of groups of
+// parts, which are added over ranks, and the root of these sums. What counts is that
+// every value is in it once, and that its squares are added over the axes that cut
+// it, and over no others, since replicas would count again.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Shard/Attributes.h"
 #include "compiler/Transforms/Shard/ShardingVerifier.h"
@@ -15,9 +14,14 @@ using namespace ptlc::sharding;
 using namespace ptlc::shard;
 using namespace mlir;
 
-FailureOr<NormShare> ShardingVerifier::normOfParts(ptl::GlobalNormOp op) {
+/// The squares of the operands.
+FailureOr<NormShare> ShardingVerifier::squaresOf(Operation *op) {
   NormShare share;
-  for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+  if (auto sum = dyn_cast<spmd::SquareSumOp>(op))
+    for (auto [i, list] : llvm::enumerate(sum.getMembers().getAsRange<ArrayAttr>()))
+      if (!list.empty())
+        return wrong(op) << "takes operand " << i << " for a part of a bucket";
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     auto found = parts.find(operand);
     if (found == parts.end())
       return wrong(op) << "uses a part of a norm as operand " << i;
@@ -40,32 +44,27 @@ FailureOr<NormShare> ShardingVerifier::normOfParts(ptl::GlobalNormOp op) {
 
 /// What one step from parts to the norm gives; fails if it isn't one.
 FailureOr<NormShare> ShardingVerifier::normShare(Operation *op) {
-  if (auto parts = dyn_cast<ptl::GlobalNormOp>(op))
-    return normOfParts(parts);
+  if (isa<ptl::GlobalNormOp, spmd::SquareSumOp>(op)) {
+    FailureOr<NormShare> share = squaresOf(op);
+    if (succeeded(share))
+      share->isRoot = isa<ptl::GlobalNormOp>(op);
+    return share;
+  }
   SmallVector<NormShare, 2> from;
   for (Value operand : op->getOperands())
-    if (auto found = shares.find(operand); found != shares.end())
+    if (auto found = shares.find(operand); found != shares.end() && !found->second.isRoot)
       from.push_back(found->second);
-  auto math = dyn_cast<ptl::ElementwiseOp>(op);
-  bool twice = from.size() == 2 && op->getNumOperands() == 2;
-  if (math && math.getKind() == ptl::ElementwiseKind::Mul && twice &&
-      op->getOperand(0) == op->getOperand(1) && !from[0].squared) {
-    from[0].squared = true;
-    return from[0];
-  }
-  if (math && math.getKind() == ptl::ElementwiseKind::Add && twice && from[0].squared &&
-      from[1].squared && from[0].axes == from[1].axes) {
-    for (auto [value, count] : from[1].members)
-      from[0].members[value] += count;
-    return from[0];
-  }
-  if (math && math.getKind() == ptl::ElementwiseKind::Sqrt && from.size() == 1 && from[0].squared &&
-      !from[0].axes) {
-    from[0].squared = false;
+  bool isAll = !from.empty() && from.size() == op->getNumOperands();
+  if (isa<spmd::RootOp>(op) && isAll &&
+      llvm::none_of(from, [](const NormShare &share) { return share.axes; })) {
+    for (const NormShare &other : ArrayRef(from).drop_front())
+      for (auto [value, count] : other.members)
+        from[0].members[value] += count;
+    from[0].isRoot = true;
     return from[0];
   }
   auto sum = dyn_cast<spmd::AllReduceOp>(op);
-  if (sum && sum.getKind() == ptl::FoldKind::Sum && from.size() == 1 && from[0].squared) {
+  if (sum && sum.getKind() == ptl::FoldKind::Sum && isAll && from.size() == 1) {
     AxisSet axes = 0;
     for (StringAttr name : sum.getAxes().getNames())
       if (int axis = mesh.find(name.getValue()); axis >= 0)
@@ -82,16 +81,16 @@ bool ShardingVerifier::isComplete(const NormShare &share, ptl::GlobalNormOp expe
   llvm::DenseMap<Value, unsigned> members;
   for (Value operand : expected.getOperands())
     members[constrained(operand)]++;
-  return !share.squared && !share.axes && share.members == members;
+  return share.isRoot && !share.axes && share.members == members;
 }
 
 LogicalResult ShardingVerifier::norm(Operation *op, ptl::GlobalNormOp expected, bool &matched) {
   FailureOr<NormShare> share = normShare(op);
   if (failed(share))
     return failure();
-  if (op->getResult(0).getType() != expected.getResult().getType())
-    return wrong(op) << "should give " << expected.getResult().getType();
   matched = isComplete(*share, expected);
+  if (share->isRoot && op->getResult(0).getType() != expected.getResult().getType())
+    return wrong(op) << "should give " << expected.getResult().getType();
   if (matched)
     return define(op, 0, expected.getResult(), Sharding(0));
   shares[op->getResult(0)] = *share;

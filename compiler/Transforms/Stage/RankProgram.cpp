@@ -213,9 +213,7 @@ void RankProgram::cloneSquares(spmd::SquareSumOp op) {
     own.push_back(get(operand));
     members.push_back(list);
   }
-  known.map(op.getSum(), spmd::SquareSumOp::create(builder, op.getLoc(), op.getSum().getType(), own,
-                                                   builder.getArrayAttr(members))
-                             .getSum());
+  known.map(op.getSum(), spmd::SquareSumOp::create(builder, op.getLoc(), own, members).getSum());
 }
 
 /// The norm of the gradients of all stages; exact sums, so that stages don't change a bit.

@@ -1,8 +1,8 @@
 //===- Norm.cpp - The norm of split gradients -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The partitioner takes a norm of the gradients that are cut alike, and makes one
-// of their squares: norm, square, all-reduce, sum, root. All of it is replaced.
+// The partitioner adds up the squares of gradients that are cut alike; without cuts
+// and stages it takes the norm at once. Parts of buckets take their gradients' place.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Zero/Norm.h"
 
@@ -14,58 +14,44 @@ using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::zero;
 
-static SmallVector<ptl::GlobalNormOp> normsOf(func::FuncOp step) {
-  return llvm::to_vector(step.getBody().front().getOps<ptl::GlobalNormOp>());
-}
+namespace {
+/// The norm of a step, and what it is of.
+struct WholeNorm {
+  Value result;
+  SmallVector<NormTerm> terms; ///< whole gradients
+};
+} // namespace
 
-/// The norm as the rest of the step reads it: `norm`, or the root of the sum that its square is in.
-static Value wholeNorm(ptl::GlobalNormOp norm) {
-  Value value = norm.getResult();
-  auto isSquare = [&](Operation *user) {
-    auto op = dyn_cast<ptl::ElementwiseOp>(user);
-    return op && op.getKind() == ptl::ElementwiseKind::Mul && op->getOperand(0) == value &&
-           op->getOperand(1) == value;
-  };
-  auto square = llvm::find_if(value.getUsers(), isSquare);
-  if (square == value.getUsers().end())
-    return value;
-  for (Operation *op = *square; op;) {
-    if (auto map = dyn_cast<ptl::ElementwiseOp>(op);
-        map && map.getKind() == ptl::ElementwiseKind::Sqrt)
-      return map.getResult();
-    op = op->getResult(0).hasOneUse() ? *op->getResult(0).getUsers().begin() : nullptr;
+static WholeNorm normOf(func::FuncOp step, const zero::Plan &plan) {
+  WholeNorm norm;
+  Block &block = step.getBody().front();
+  for (auto op : block.getOps<ptl::GlobalNormOp>()) {
+    norm.result = op.getResult();
+    for (Value operand : op.getOperands())
+      norm.terms.push_back({operand, {}, {}});
   }
-  return value;
-}
-
-/// The axes over which the squares of one norm are added up: those that cut its operands.
-static Axes axesBehind(ptl::GlobalNormOp norm, const zero::Plan &plan) {
-  Axes axes;
-  for (Operation *square : norm.getResult().getUsers())
-    for (Operation *user : square->getUsers())
-      if (auto sum = dyn_cast<spmd::AllReduceOp>(user); sum && isa<ptl::ElementwiseOp>(square))
-        llvm::append_range(axes, sum.getAxes().getNames());
-  return plan.sorted(axes);
-}
-
-llvm::DenseSet<Value> zero::gradientsOfNorm(func::FuncOp step) {
-  llvm::DenseSet<Value> gradients;
-  for (ptl::GlobalNormOp norm : normsOf(step))
-    for (Value operand : norm.getOperands()) {
-      auto mask = operand.getDefiningOp<spmd::MaskOp>();
-      gradients.insert(mask ? mask.getX() : operand);
+  for (auto root : block.getOps<spmd::RootOp>()) {
+    norm.result = root.getResult();
+    for (Value sum : root.getSums()) {
+      Axes axes;
+      if (auto reduced = sum.getDefiningOp<spmd::AllReduceOp>()) {
+        axes = plan.sorted(reduced.getAxes().getNames());
+        sum = reduced.getInputs()[cast<OpResult>(sum).getResultNumber()];
+      }
+      for (Value operand : sum.getDefiningOp<spmd::SquareSumOp>().getInputs())
+        norm.terms.push_back({operand, {}, axes});
     }
+  }
+  return norm;
+}
+
+llvm::DenseSet<Value> zero::gradientsOfNorm(func::FuncOp step, const Plan &plan) {
+  llvm::DenseSet<Value> gradients;
+  for (const NormTerm &term : normOf(step, plan).terms) {
+    auto mask = term.value.getDefiningOp<spmd::MaskOp>();
+    gradients.insert(mask ? mask.getX() : term.value);
+  }
   return gradients;
-}
-
-bool zero::hasSplitNorm(func::FuncOp step) {
-  SmallVector<ptl::GlobalNormOp> norms = normsOf(step);
-  return !norms.empty() && wholeNorm(norms.front()) != norms.front().getResult();
-}
-
-static RankedTensorType sumType(MLIRContext *context) {
-  return ptl::getTensorType({spmd::kSumDigits}, IntegerType::get(context, 64),
-                            {StringAttr::get(context, "digits")});
 }
 
 static Value squareSum(OpBuilder &builder, Location loc, ArrayRef<NormTerm> terms,
@@ -77,8 +63,7 @@ static Value squareSum(OpBuilder &builder, Location loc, ArrayRef<NormTerm> term
     inputs.push_back(term.value);
     members.push_back(builder.getTypeArrayAttr(term.members));
   }
-  Value sum = spmd::SquareSumOp::create(builder, loc, sumType(context), inputs,
-                                        builder.getArrayAttr(members));
+  Value sum = spmd::SquareSumOp::create(builder, loc, inputs, members);
   const Axes &axes = terms.front().axes;
   if (axes.empty())
     return sum;
@@ -94,26 +79,23 @@ static Value squareSum(OpBuilder &builder, Location loc, ArrayRef<NormTerm> term
 }
 
 void zero::replaceNorm(func::FuncOp step, const Plan &plan,
-                       function_ref<std::optional<NormTerm>(Value)> termOf) {
-  SmallVector<ptl::GlobalNormOp> norms = normsOf(step);
-  if (norms.empty())
+                       function_ref<std::optional<NormTerm>(const NormTerm &)> termOf) {
+  WholeNorm norm = normOf(step, plan);
+  if (!norm.result)
     return;
   std::map<SmallVector<size_t>, SmallVector<NormTerm>> groups;
-  for (ptl::GlobalNormOp norm : norms)
-    for (Value operand : norm.getOperands())
-      if (std::optional<NormTerm> term = termOf(operand)) {
-        if (term->members.empty())
-          term->axes = axesBehind(norm, plan);
-        SmallVector<size_t> key;
-        for (StringAttr axis : term->axes)
-          key.push_back(plan.numberOf(axis));
-        groups[key].push_back(*term);
-      }
-  Value old = wholeNorm(norms.front());
-  OpBuilder builder(old.getDefiningOp());
+  for (const NormTerm &whole : norm.terms)
+    if (std::optional<NormTerm> term = termOf(whole)) {
+      SmallVector<size_t> key;
+      for (StringAttr axis : term->axes)
+        key.push_back(plan.numberOf(axis));
+      groups[key].push_back(*term);
+    }
+  OpBuilder builder(norm.result.getDefiningOp());
+  Location loc = norm.result.getLoc();
   SmallVector<Value> sums;
   for (auto &[key, terms] : groups)
-    sums.push_back(squareSum(builder, old.getLoc(), terms, plan));
-  Value root = spmd::RootOp::create(builder, old.getLoc(), old.getType(), sums);
-  old.replaceAllUsesWith(root);
+    sums.push_back(squareSum(builder, loc, terms, plan));
+  norm.result.replaceAllUsesWith(
+      spmd::RootOp::create(builder, loc, norm.result.getType(), sums).getResult());
 }

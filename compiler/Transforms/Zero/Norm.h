@@ -12,20 +12,17 @@ namespace ptlc::zero {
 struct NormTerm {
   mlir::Value value;
   llvm::SmallVector<mlir::Type> members; ///< if `value` is a part of a bucket
-  Axes axes; ///< over which ranks have different parts; known of parts of buckets only
+  Axes axes;                             ///< over which ranks have different parts
 };
 
 /// What the norm is of, before padding is made 0.
-llvm::DenseSet<mlir::Value> gradientsOfNorm(mlir::func::FuncOp step);
+llvm::DenseSet<mlir::Value> gradientsOfNorm(mlir::func::FuncOp step, const Plan &plan);
 
 /// Replaces the norm of a step by the root of exact sums; what made the old one stays, unused.
-/// `termOf` gives what stands for an operand of the norm that there is, or nullopt if another term
-/// has it already.
+/// `termOf` gives what stands for a term of the norm that there is, or nullopt if another has it
+/// already.
 void replaceNorm(mlir::func::FuncOp step, const Plan &plan,
-                 llvm::function_ref<std::optional<NormTerm>(mlir::Value)> termOf);
-
-/// True if the norm is a root of several sums.
-bool hasSplitNorm(mlir::func::FuncOp step);
+                 llvm::function_ref<std::optional<NormTerm>(const NormTerm &)> termOf);
 
 } // namespace ptlc::zero
 

@@ -12,7 +12,7 @@ def SplitStorage : Pass<"zero-split-storage", "::mlir::ModuleOp"> {
     The weights of one optimizer form flat buckets. Each rank keeps, and updates, one part of a
     bucket: gradients are reduce-scattered instead of all-reduced, new weights all-gathered. States
     are arguments of the size of a part. From level 2 on a gradient is reduce-scattered in each
-    micro-batch and accumulated as a part, unless the plan is `reproducible`; see compiler/doc/Zero.md.
+    micro-batch and accumulated as a part, unless the plan is `reproducible` or has a pipeline; see compiler/doc/Zero.md.
 
     The norm of split gradients is the root of exact sums (`spmd.square_sum`), which add up to the
     same bits however they are split.

@@ -122,9 +122,12 @@ void Splitter::scatterInLoop() {
 }
 
 void Splitter::scatterBehindLoop() {
-  auto norms = step.getBody().front().getOps<ptl::GlobalNormOp>();
+  Operation *norm = nullptr;
+  for (Operation &op : step.getBody().front())
+    if (!norm && isa<ptl::GlobalNormOp, spmd::SquareSumOp>(op))
+      norm = &op;
   forEachBucket([&](ptl::OptimizeOp op, Bucket &bucket) {
-    builder.setInsertionPoint(norms.empty() ? op.getOperation() : (*norms.begin()).getOperation());
+    builder.setInsertionPoint(norm ? norm : op.getOperation());
     if (!bucket.gradient) {
       SmallVector<Value> gradients;
       for (Member &member : bucket.members) {
@@ -141,7 +144,7 @@ void Splitter::scatterBehindLoop() {
 /// A bucket's part stands for its gradients if the norm is of all of them. It may be of what a
 /// gradient was before it was moved to where its weight lies.
 void Splitter::takeNorm() {
-  llvm::DenseSet<Value> inNorm = gradientsOfNorm(step);
+  llvm::DenseSet<Value> inNorm = gradientsOfNorm(step, plan);
   DenseMap<Value, NormTerm> terms;
   forEachBucket([&](ptl::OptimizeOp, Bucket &bucket) {
     NormTerm term{bucket.gradient, {}, bucket.axes};
@@ -158,11 +161,11 @@ void Splitter::takeNorm() {
     term.axes = plan.sorted(term.axes);
     terms[bucket.members.front().gradient.whole] = term;
   });
-  replaceNorm(step, plan, [&](Value operand) -> std::optional<NormTerm> {
-    auto mask = operand.getDefiningOp<spmd::MaskOp>();
-    auto found = terms.find(mask ? mask.getX() : operand);
+  replaceNorm(step, plan, [&](const NormTerm &whole) -> std::optional<NormTerm> {
+    auto mask = whole.value.getDefiningOp<spmd::MaskOp>();
+    auto found = terms.find(mask ? mask.getX() : whole.value);
     if (found == terms.end())
-      return NormTerm{operand, {}, {}};
+      return whole;
     return found->second.value ? std::optional(found->second) : std::nullopt;
   });
 }
@@ -245,14 +248,8 @@ void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
 }
 
 void Splitter::run() {
-  if (!collect()) {
-    // The stages of a pipeline add up what they have.
-    if (hasSplitNorm(step) || plan.isPipeline()) {
-      takeNorm();
-      eraseDead(step.getBody().front());
-    }
+  if (!collect())
     return;
-  }
   keepOrder(step);
   scatterInLoop();
   scatterBehindLoop();

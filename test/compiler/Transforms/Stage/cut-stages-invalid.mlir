@@ -51,3 +51,21 @@ module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{na
     return %s : tensor<f32>
   }
 }
+
+// -----
+
+// A number can't be taken apart into what each stage adds to it.
+module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
+    pipeline = {axis = "pp", parts = ["a.0", "a.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, orders = "", line = ""}}} {
+  spmd.mesh @mesh [pp = 2]
+  // expected-error@+1 {{the norm of a pipeline must be a 'spmd.root'}}
+  func.func @step(%x: tensor<4x8xf32, #ptl.dims<[batch, embed]>> {ptl.role = "data", ptl.path = "x"})
+      -> (tensor<f32> {ptl.role = "loss"}, tensor<f32> {ptl.role = "grad_norm"}) {
+    %s = ptl.accumulate pieces 1 (%k) -> tensor<f32> attributes {ptl.grad = [""]} {
+      %l = ptl.reduce sum %x over [batch, embed] {ptl.part = 2 : i64} : tensor<4x8xf32, #ptl.dims<[batch, embed]>> -> tensor<f32>
+      ptl.yield %l : tensor<f32>
+    }
+    %n = ptl.global_norm %s : (tensor<f32>) -> tensor<f32>
+    return %s, %n : tensor<f32>, tensor<f32>
+  }
+}

@@ -20,6 +20,7 @@ namespace {
 constexpr const char *kModule = R"(
 !x = tensor<4x4xf32, #ptl.dims<[batch, embed]>>
 !lx = tensor<2x2xf32, #ptl.dims<[batch, embed]>>
+!d = tensor<12xi64, #ptl.dims<[digits]>>
 !b = tensor<4xf32, #ptl.dims<[batch]>>
 !lb = tensor<2xf32, #ptl.dims<[batch]>>
 !u = tensor<5xf32, #ptl.dims<[seq]>>
@@ -324,26 +325,26 @@ TEST(ShardingVerifier, RefusesWrongNorms) {
     return verdict("!s; %0 = ptl.global_norm %x, %w : (!x, !w) -> !s\n return %0 : !s",
                    ("!s; " + ops + "\n return %0 : !s").str());
   };
-  llvm::StringRef square = "%a = ptl.global_norm %x : (!lx) -> !s\n"
-                           "%b = ptl.elementwise mul %a, %a : (!s, !s) -> !s\n";
-  llvm::StringRef other = "%d = ptl.global_norm %w : (!w) -> !s\n"
-                          "%e = ptl.elementwise mul %d, %d : (!s, !s) -> !s\n";
-  llvm::StringRef end = "%f = ptl.elementwise add %c, %e : (!s, !s) -> !s\n"
-                        "%0 = ptl.elementwise sqrt %f : (!s) -> !s";
-  llvm::StringRef both = "%c = spmd.all_reduce sum %b over @mesh [dp, tp] : !s -> !s\n";
+  llvm::StringRef square = "%b = spmd.square_sum %x members [[]] : (!lx) -> !d\n";
+  llvm::StringRef other = "%e = spmd.square_sum %w members [[]] : (!w) -> !d\n";
+  llvm::StringRef end = "%0 = spmd.root %c, %e : (!d, !d) -> !s";
+  llvm::StringRef both = "%c = spmd.all_reduce sum %b over @mesh [dp, tp] : !d -> !d\n";
   EXPECT_EQ(norm((square + both + other + end).str()), "");
-  llvm::StringRef one = "%c = spmd.all_reduce sum %b over @mesh [dp] : !s -> !s\n";
+  llvm::StringRef one = "%c = spmd.all_reduce sum %b over @mesh [dp] : !d -> !d\n";
   EXPECT_THAT(norm((square + one + other + end).str()),
-              HasSubstr("'ptl.elementwise' isn't a step to the norm of all values"));
-  llvm::StringRef twice = "%d = spmd.all_reduce sum %b over @mesh [dp, tp] : !s -> !s\n"
-                          "%c = spmd.all_reduce sum %d over @mesh [tp] : !s -> !s\n";
-  EXPECT_THAT(norm((square + twice + "%0 = ptl.elementwise sqrt %c : (!s) -> !s").str()),
+              HasSubstr("'spmd.root' isn't a step to the norm of all values"));
+  llvm::StringRef twice = "%d = spmd.all_reduce sum %b over @mesh [dp, tp] : !d -> !d\n"
+                          "%c = spmd.all_reduce sum %d over @mesh [tp] : !d -> !d\n";
+  EXPECT_THAT(norm((square + twice + "%0 = spmd.root %c : (!d) -> !s").str()),
               HasSubstr("'spmd.all_reduce' isn't a step to the norm of all values"));
   EXPECT_THAT(norm("%0 = ptl.global_norm %x, %w : (!lx, !w) -> !s"),
               HasSubstr("needs finished values that the same axes cut; operand 1 is [-, -]"));
   // A value less: its norm isn't yet that of the global program, which uses it.
-  EXPECT_THAT(norm((square + both + "%0 = ptl.elementwise sqrt %c : (!s) -> !s").str()),
+  EXPECT_THAT(norm((square + both + "%0 = spmd.root %c : (!d) -> !s").str()),
               HasSubstr("isn't a step to the norm of all values"));
+  EXPECT_THAT(
+      norm((square + both + "%e = spmd.square_sum %w members [[!w]] : (!w) -> !d\n" + end).str()),
+      HasSubstr("takes operand 0 for a part of a bucket"));
   EXPECT_THAT(verdict("!s; %0 = ptl.global_norm %u : (!u) -> !s\n return %0 : !s",
                       "!s; %0 = ptl.global_norm %u : (!lu) -> !s\n return %0 : !s"),
               HasSubstr("squares 'seq', whose padding in operand 0 isn't 0"));
