@@ -9,6 +9,7 @@ step, gradients of the first, weights after the last. The program itself compare
 import argparse
 import json
 import math
+import os
 import pathlib
 import shutil
 import struct
@@ -19,6 +20,9 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 LOSS, NORM, WEIGHT, GRADIENT = 3e-6, 1e-5, 2e-5, 1e-5
+# Open MPI refuses root and more processes than cores unless told; other MPIs don't read these.
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 MODELS = {"gpt": "GPT", "llama": "Llama", "moe": "MoE", "mlp": "Digits"}
 
 
@@ -55,6 +59,7 @@ def program(case, run, options):
     given = lambda name: getattr(options, name, "")
     rules += [f"pipeline blocks, over: pp, {options.pipeline}"] if given("pipeline") else []
     rules += [f"zero {options.zero}"] if given("zero") else []
+    rules += [f"remat {options.remat}"] if given("remat") else []
     rules += ["reproducible"] if given("reproducible") else []
     return (f"{(HERE / 'Inputs' / (kind + '.ptl')).read_text()}\n"
             f"train {MODELS[kind]} {{\n  data {data}\n  batch {run['batch']}\n  steps {run['steps']}\n  optimizer {rule}\n{schedule}{clip}}}\n\n"
@@ -70,10 +75,38 @@ def sizes(kind, run):
 def call(*command, cwd):
     """Runs a command that must succeed; returns what it printed."""
     command = [str(word) for word in command]
-    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=ENVIRONMENT)
     if result.returncode:
         sys.exit(f"{' '.join(command)}: status {result.returncode}\n{result.stdout}{result.stderr}")
     return result.stdout
+
+
+def build(case, run, options, folder, *more):
+    """Writes `model.ptl` into the folder and compiles it to `model`."""
+    (folder / "model.ptl").write_text(program(case, run, options))
+    return call("ptlc", "model.ptl", "--plan", "golden", *sizes(case.name.split("_")[0], run), *more, "-o", "model", cwd=folder)
+
+
+def ranks(mesh):
+    return math.prod(int(part.split("=")[1]) for part in mesh.split(","))
+
+
+def train(case, folder, *more, processes=0):
+    """Trains from the recorded weights, and leaves log.jsonl, final.safetensors and grads.safetensors in the folder. Ranks are threads,
+    or as many processes as said."""
+    launch = ["mpirun", "-n", processes] if processes else []
+    return call(*launch, "./model", "--init", case / "init.safetensors", "--log", "log.jsonl", "--save", "final.safetensors", "--save-grads",
+                "grads.safetensors", "--check-replicas", "--quiet", *more, cwd=folder)
+
+
+def everything(folder):
+    """What a run left, by name: numbers of each step, bytes of gradients and weights."""
+    found = {f"{kind} {name}": array.tobytes() for kind in ("grads", "final")
+             for name, array in read_safetensors(folder / f"{kind}.safetensors").items()}
+    for text in (folder / "log.jsonl").read_text().splitlines():
+        line = json.loads(text)
+        found |= {f"{name} of step {line.get('step')}": value for name, value in line.items() if name not in ("ms", "tokens_s")}
+    return found
 
 
 def worst_relative(found, expected):
@@ -131,6 +164,14 @@ def compare_gradients(check, case, found):
     check.at_most("gradients of step 0", errors, GRADIENT)
 
 
+def compare(case, run, folder):
+    """Compares what a run left with what was recorded; returns whether it differs by more than it may."""
+    check = Check()
+    compare_run(check, case, run, folder / "log.jsonl", read_safetensors(folder / "final.safetensors"))
+    compare_gradients(check, case, read_safetensors(folder / "grads.safetensors"))
+    return check.failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case")
@@ -144,23 +185,16 @@ def main():
     options = parser.parse_args()
     case = HERE / "golden" / options.case
     run = json.loads((case / "expected.json").read_text())
-    kind = options.case.split("_")[0]
     variant = "".join(letter if letter.isalnum() else "_" for letter in options.pipeline + options.zero)
     work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.microbatches}-{variant}"
     # What an earlier run left must not stand in for what this one should write.
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    (work / "model.ptl").write_text(program(case, run, options))
-    call("ptlc", "model.ptl", "--plan", "golden", *sizes(kind, run), "-o", "model", cwd=work)
-    log = work / "log.jsonl"
-    call("./model", "--init", case / "init.safetensors", "--log", log, "--save", "final.safetensors", "--save-grads", "grads.safetensors",
-         "--check-replicas", "--quiet", cwd=work)
-    if math.prod(int(part.split("=")[1]) for part in options.mesh.split(",")) > 1:
+    build(case, run, options, work)
+    train(case, work)
+    if ranks(options.mesh) > 1:
         call("./model", "--init", case / "init.safetensors", "--check", "2", cwd=work)
-    check = Check()
-    compare_run(check, case, run, log, read_safetensors(work / "final.safetensors"))
-    compare_gradients(check, case, read_safetensors(work / "grads.safetensors"))
-    return 1 if check.failed else 0
+    return compare(case, run, work)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ all of them, with one message.
 import argparse
 import contextlib
 import json
-import math
-import os
 import pathlib
 import signal
 import subprocess
@@ -22,9 +20,6 @@ import psutil
 
 import golden
 
-# Open MPI refuses root and more processes than cores unless told; other MPIs don't read these.
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 LIMIT = 600
 
 
@@ -52,13 +47,11 @@ class Program:
 
     def __init__(self, options):
         self.case = golden.HERE / "golden" / options.case
-        self.ranks = math.prod(int(part.split("=")[1]) for part in options.mesh.split(","))
+        self.ranks = golden.ranks(options.mesh)
         self.work = options.workdir.resolve() / f"{options.case}-{options.mesh}"
         self.work.mkdir(parents=True, exist_ok=True)
         run = json.loads((self.case / "expected.json").read_text())
-        (self.work / "model.ptl").write_text(golden.program(self.case, run, options))
-        golden.call("ptlc", "model.ptl", "--plan", "golden", *golden.sizes(options.case.split("_")[0], run), "--no-check", "-o", "model",
-                    cwd=self.work)
+        golden.build(self.case, run, options, self.work, "--no-check")
         self.init = ["--init", str(self.case / "init.safetensors")]
         # Comparing replicas is many fetches, each of which waits for a process that may not have a core.
         self.shorter = ["--steps", "5"] if options.short else ["--check-replicas"]
@@ -68,7 +61,7 @@ class Program:
         if launch:
             command = ["mpirun", "-n", str(self.ranks), *command]
         return subprocess.Popen(command, cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                env={**ENVIRONMENT, **environment})
+                                env={**golden.ENVIRONMENT, **environment})
 
     def run(self, *arguments, launch, **environment):
         return finish(self.start(arguments, launch, **environment))

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Trains one model on several pipelines and compares them with each other and with one device, bit for bit.
+"""Trains a golden model on every pipeline of a grid: the recorded steps, and the same bits as without a pipeline.
 
-Usage: stages.py CASE WORKDIR. CASE is a folder of test/execute/golden. Gradients of the first step, losses and norms of all steps, and
-the weights after the last must be the same bits whatever the number of stages and the schedule.
+Usage: stages.py CASE WORKDIR [--stages 2,3,4] [--microbatches 1,3,4,8] [--every N] [--plain]
+CASE is a folder of test/execute/golden. The grid is stages x schedules x micro-batches, as far as the model has layers; `--every N` takes
+each Nth cell. Each is compared with the recorded run, as golden.py does it, and bit for bit with one device and as many micro-batches:
+losses, norms and metrics of all steps, gradients of the first, weights after the last. The program itself compares tied weights of two
+stages after each step. With --plain the plan isn't `reproducible`, so there are no bits to compare.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
+import itertools
 import json
 import pathlib
 import shutil
@@ -13,42 +17,88 @@ import sys
 
 import golden
 
-PLANS = [("dp=1", ""), ("pp=2", "schedule: gpipe"), ("pp=2", "schedule: one_f_one_b"), ("pp=4", "schedule: one_f_one_b"), ("pp=2", "schedule: zb_h1"),
-         ("pp=2", "schedule: interleaved(2)"), ("pp=2", "schedule: zb_v")]
+SCHEDULES = ("gpipe", "one_f_one_b", "interleaved(2)", "zb_h1", "zb_v", 'file("orders.csv")')
 
 
-def train(case, run, kind, work, mesh, pipeline):
-    """The bytes of all gradients of step 0 and of all weights, by name, and losses and norms."""
-    folder = work / "".join(letter if letter.isalnum() else "_" for letter in f"{mesh} {pipeline}")
-    folder.mkdir()
-    options = argparse.Namespace(mesh=mesh, shard="batch: dp" if "dp" in mesh else "", microbatches=4, pipeline=pipeline, reproducible=True)
-    (folder / "model.ptl").write_text(golden.program(case, run, options))
-    golden.call("ptlc", "model.ptl", "--plan", "golden", *golden.sizes(kind, run), "--no-check", "-o", "model", cwd=folder)
-    golden.call("./model", "--init", case / "init.safetensors", "--steps", "5", "--log", "log.jsonl", "--save", "final.safetensors", "--save-grads",
-                "grads.safetensors", "--quiet", cwd=folder)
-    lines = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
-    arrays = [(f"{kind} {name}", array.tobytes()) for kind in ("grads", "final")
-              for name, array in golden.read_safetensors(folder / f"{kind}.safetensors").items()]
-    return dict(arrays), [(line["loss"], line["grad_norm"]) for line in lines]
+def stages_per_rank(schedule):
+    return 2 if schedule in ("interleaved(2)", "zb_v") else 1
+
+
+def orders(ranks, micros):
+    """Orders that no generator makes: twice as many forwards ahead as 1F1B, backwards split, gradients of weights one behind."""
+    lines = [f"ptl-schedule,1,compute,name=ahead,p={ranks},v=1,m={micros},place={' '.join(map(str, range(ranks)))}"]
+    for rank in range(ranks):
+        ahead = min(micros, 2 * (ranks - rank) - 1)
+        cells = [f"F{rank}.{micro}" for micro in range(ahead)]
+        for micro in range(micros):
+            cells += [f"B{rank}.{micro}"]
+            cells += [f"F{rank}.{micro + ahead}"] if micro + ahead < micros else []
+            cells += [f"W{rank}.{micro - 1}"] if micro else []
+        lines.append(",".join([*cells, f"W{rank}.{micros - 1}"]))
+    return "\n".join(lines) + "\n"
+
+
+class Grid:
+    def __init__(self, options):
+        self.options = options
+        self.case = golden.HERE / "golden" / options.case
+        self.expected = json.loads((self.case / "expected.json").read_text())
+        self.kind = options.case.split("_")[0]
+        self.work = options.workdir.resolve() / f"{options.case}-{'plain' if options.plain else 'bits'}"
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.alone = {}  # by micro-batches: what one device writes
+
+    def cells(self):
+        counts = [[int(number) for number in text.split(",")] for text in (self.options.stages, self.options.microbatches)]
+        grid = [cell for cell in itertools.product(counts[0], SCHEDULES, counts[1])
+                if cell[0] * stages_per_rank(cell[1]) <= self.expected["layers"]]
+        return grid[self.options.first :: self.options.every]
+
+    def train(self, stages, schedule, micros):
+        """Returns the folder of a run that has ended."""
+        folder = self.work / "".join(letter if letter.isalnum() else "_" for letter in f"{stages} {schedule} {micros}")
+        folder.mkdir(parents=True)
+        options = argparse.Namespace(mesh=f"pp={stages}", shard="", microbatches=micros, reproducible=not self.options.plain,
+                                     pipeline=f"schedule: {schedule}" if schedule else "")
+        (folder / "orders.csv").write_text(orders(stages, micros))
+        golden.build(self.case, self.expected, options, folder, "--no-check")
+        golden.train(self.case, folder)
+        return folder
+
+    def differences(self, folder, micros):
+        """Names of what isn't the same bits as on one device, and how many there are in all."""
+        if micros not in self.alone:
+            self.alone[micros] = golden.everything(self.train(1, "", micros))
+        expected, found = self.alone[micros], golden.everything(folder)
+        return sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)), len(expected)
+
+    def run(self):
+        failed = 0
+        cells = self.cells()
+        for cell in cells:
+            print(f"pp = {cell[0]}, schedule: {cell[1]}, microbatches {cell[2]}")
+            folder = self.train(*cell)
+            bad = golden.compare(self.case, self.expected, folder)
+            if not self.options.plain:
+                others, count = self.differences(folder, cell[2])
+                print(f"{'FAIL' if others else 'ok  '} {len(others)} of {count} arrays and numbers differ from one device: {others[:6]}")
+                bad |= bool(others)
+            failed += bad
+            shutil.rmtree(folder)
+        print(f"{failed} of {len(cells)} cells failed")
+        return 1 if failed or not cells else 0
 
 
 def main():
-    case = golden.HERE / "golden" / sys.argv[1]
-    run = json.loads((case / "expected.json").read_text())
-    kind = sys.argv[1].split("_")[0]
-    work = pathlib.Path(sys.argv[2]).resolve()
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    expected = None
-    failed = False
-    for mesh, pipeline in PLANS:
-        found = train(case, run, kind, work, mesh, pipeline)
-        expected = expected or found
-        others = [name for name in expected[0] if found[0].get(name) != expected[0][name]]
-        good = not others and found[1] == expected[1]
-        failed |= not good
-        print(f"{'ok  ' if good else 'FAIL'} {mesh} {pipeline}: losses and norms {'equal' if found[1] == expected[1] else found[1]}, {len(others)} of {len(expected[0])} tensors differ: {others[:6]}")
-    return failed
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("case")
+    parser.add_argument("workdir", type=pathlib.Path)
+    parser.add_argument("--stages", default="2,3,4")
+    parser.add_argument("--microbatches", default="1,3,4,8")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first cell taken")
+    parser.add_argument("--plain", action="store_true")
+    return Grid(parser.parse_args()).run()
 
 
 if __name__ == "__main__":

@@ -51,15 +51,16 @@ class Outcome:
 
 
 class Program:
-    """A model with its data. `plan` texts are lines of a plan; weights that aren't given begin as the model says."""
+    """A model with its data. `plan` texts are lines of a plan; weights that aren't given begin as the model says. `more` is a line of
+    `train`, `limit` how many seconds a run may take."""
 
-    def __init__(self, work, text, data, batch, weights=None, steps=3, rate=1.0, tail="wrap"):
+    def __init__(self, work, text, data, batch, weights=None, steps=3, rate=1.0, tail="wrap", more="", limit=None):
         self.work, self.text, self.data, self.batch, self.weights = work, text, data, batch, weights
-        self.steps, self.rate, self.tail = steps, rate, tail
+        self.steps, self.rate, self.tail, self.more, self.limit = steps, rate, tail, more, limit
 
     def write(self, mesh, rules):
         """Makes the folder of one run."""
-        name = zlib.crc32(repr((self.text, sorted((k, v.tolist()) for k, v in self.data.items()), mesh, rules, self.steps, self.rate)).encode())
+        name = zlib.crc32(repr((self.text, sorted((k, v.tolist()) for k, v in self.data.items()), mesh, rules, self.steps, self.rate, self.more)).encode())
         folder = self.work / f"{mesh.replace(' ', '').replace(',', '-') or 'one'}-{name}"
         folder.mkdir(parents=True, exist_ok=True)
         for field, values in self.data.items():
@@ -70,7 +71,7 @@ class Program:
         body = "\n".join(f"  {rule}" for rule in rules)
         (folder / "m.ptl").write_text(
             f"{self.text}\ntrain M {{\n  data npy({fields}), tail: {self.tail}\n  batch {self.batch}\n  steps {self.steps}\n"
-            f"  optimizer sgd(lr: {self.rate})\n}}\nplan p on mesh({mesh}) {{\n{body}\n}}\n")
+            f"  optimizer sgd(lr: {self.rate})\n  {self.more}\n}}\nplan p on mesh({mesh}) {{\n{body}\n}}\n")
         return folder
 
     def compile(self, mesh, rules, status=0):
@@ -92,7 +93,10 @@ class Program:
                        read_safetensors(folder / "w.safetensors"), output, folder)
 
     def call(self, folder, *command, status=0):
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        try:
+            result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=self.limit)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{folder.name}: {' '.join(command)}: not done after {self.limit} s") from None
         output = result.stdout + result.stderr
         if result.returncode != status:
             raise Failure(f"{folder.name}: {command[0]}: status {result.returncode}, expected {status}\n{output[-3000:]}")
