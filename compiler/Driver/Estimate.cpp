@@ -4,6 +4,7 @@
 #include "compiler/Driver/Estimate.h"
 
 #include "compiler/Driver/EstimateReport.h"
+#include "compiler/Driver/PlayPlans.h"
 #include "compiler/Driver/ProgramProfile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -117,12 +118,12 @@ bool Estimation::readBytes(cost::StateBytes &bytes) {
   return true;
 }
 
-/// What Megatron-LM of 2021 did: nothing runs beside a collective but, in some runs, the sums of
-/// gradients; gradients are added by a kernel of their own.
+/// What Megatron-LM of 2021 did: nothing runs beside a collective but, without a pipeline or as
+/// `overlap` says, the sums of gradients; gradients are added by a kernel of their own.
 static void behaveLikeMegatron(const sema::PlanSpec &plan, cost::Layout &layout) {
   layout.bytes = {2, 2, 8, 4};
   layout.overlapTensor = false;
-  layout.overlapData = plan.overlap.value_or(false);
+  layout.overlapData = plan.overlap.value_or(!plan.pipeline);
   layout.scatterGather = layout.blockingSends = true;
   layout.fusedAccumulation = layout.lossInPieces = false;
 }
@@ -146,6 +147,9 @@ bool Estimation::predict(const sema::Program &program, const sema::PlanSpec &pla
   report.layout.order = bestOrder(plan, report.profile, report.layout, times);
   report.time =
       timeOf(report.profile, unitTimes(report.profile, report.layout, times), report.layout, times);
+  bool isFile = plan.pipeline && plan.pipeline->schedule == sema::PipeSchedule::File;
+  if (!isFile && !report.layout.blockingSends)
+    playPipeline(report.profile, report.layout, times, report.time);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/Driver/PlanSearch.h"
 
 #include "compiler/Driver/Files.h"
+#include "compiler/Driver/PlayPlans.h"
 #include "compiler/Driver/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -23,6 +24,7 @@ public:
 private:
   bool analyze();
   bool findMachine();
+  bool isHalf() const { return plan.precision == "bf16"; }
   cost::PlanSpace spaceFor(const PlannedProgram &source) const;
   std::string planText(const cost::Candidate &candidate) const;
   std::string shardLines(const cost::Candidate &candidate, bool hybrid) const;
@@ -74,12 +76,16 @@ bool PlanRun::analyze() {
   program = frontend.analyze();
   if (program && !program->trains)
     refuse("nothing to plan: the file has no 'train' block");
+  if (plan.precision != "f32" && !isHalf())
+    refuse("--precision takes f32 or bf16, not '" + plan.precision + "'");
   return program && !frontend.diagnostics.hasErrors() && findMachine();
 }
 
 cost::PlanSpace PlanRun::spaceFor(const PlannedProgram &source) const {
   cost::PlanSpace space;
   space.batch = static_cast<double>(program->train.batch);
+  if (!isHalf())
+    space.bytes = cost::StateBytes();
   space.tensor = {1};
   for (unsigned degree = 2; degree <= machine.ranks() && degree <= 64; ++degree)
     if (!source.cuts().dims.empty() && source.cuts().divide(*program, degree))
@@ -161,8 +167,9 @@ std::string PlanRun::planText(const cost::Candidate &candidate) const {
     text += llvm::formatv("  microbatches {0:f0}\n", layout.microbatches);
   if (layout.zero > 0)
     text += "  zero " + std::to_string(layout.zero) + ", over: dp\n";
-  text += "  precision bf16\n" + rematLine(layout) + placeLine(candidate, hybrid);
-  return text + "}\n";
+  if (isHalf())
+    text += "  precision bf16\n";
+  return text + rematLine(layout) + placeLine(candidate, hybrid) + "}\n";
 }
 
 static std::string rematText(const cost::Layout &layout) {
@@ -249,10 +256,13 @@ json::Object PlanRun::searchObject(const cost::Search &search) const {
 int PlanRun::run() {
   std::optional<cost::Search> search;
   if (analyze()) {
-    PlannedProgram source(options, *program);
+    PlannedProgram source(options, *program, isHalf());
     cuts = source.cuts();
     cost::Times times(machine, cost::Constants());
-    search = cost::searchPlans(source, spaceFor(source), times);
+    cost::PlanSpace space = spaceFor(source);
+    search = cost::searchPlans(source, space, times);
+    if (!search->fits.empty())
+      PlanPlayer(source, space, times).rankAgain(*search, plan.shown);
     if (search->fits.empty())
       refuse(llvm::formatv("no plan fits into {0} on each of {1:f0} devices",
                            bytesText(machine.memory), machine.ranks())

@@ -11,8 +11,9 @@ using namespace ptlc;
 
 static constexpr int64_t kShortStack = 3; ///< the first part, the last one, and all between
 
-PlannedProgram::PlannedProgram(const CompileOptions &options, const sema::Program &program)
-    : options(options), program(program), tensorCuts(tensorCutsOf(program)) {
+PlannedProgram::PlannedProgram(const CompileOptions &options, const sema::Program &program,
+                               bool half)
+    : options(options), program(program), half(half), tensorCuts(tensorCutsOf(program)) {
   shorter = shortDefines();
   if (shorter.empty())
     return;
@@ -116,9 +117,8 @@ std::optional<cost::Profile> PlannedProgram::compile(unsigned tensor, bool seque
   std::optional<sema::Program> analyzed = frontend.analyze();
   if (!analyzed || frontend.diagnostics.hasErrors())
     return std::nullopt;
-  std::optional<cost::Profile> result =
-      profiler.run(frontend, *analyzed, planFor(*analyzed, tensor, sequence), /*half=*/true,
-                   cost::Kernels::Fused);
+  std::optional<cost::Profile> result = profiler.run(
+      frontend, *analyzed, planFor(*analyzed, tensor, sequence), half, cost::Kernels::Fused);
   if (result && !shorter.empty())
     repeatParts(*result);
   return result;

@@ -18,7 +18,7 @@ namespace ptlc {
 class PlannedProgram : public cost::ProfileSource {
 public:
   /// `program` is that of `options`, whole.
-  PlannedProgram(const CompileOptions &options, const sema::Program &program);
+  PlannedProgram(const CompileOptions &options, const sema::Program &program, bool half);
 
   const cost::Profile *profile(unsigned tensor, bool sequence, unsigned samples) override;
   const TensorCuts &cuts() const { return tensorCuts; }
@@ -40,6 +40,7 @@ private:
 
   const CompileOptions &options;
   const sema::Program &program;
+  bool half; ///< values have two bytes
   TensorCuts tensorCuts;
   std::vector<sema::Define> shorter; ///< definitions that make stacks of three parts
   ProgramProfiler profiler;
@@ -51,6 +52,7 @@ struct PlanOptions {
   std::string cluster;
   unsigned devices = 0; ///< 0: all of the cluster
   unsigned shown = 10;
+  std::string precision = "f32"; ///< or "bf16"
 };
 
 /// Runs `ptlc plan`: prints the best plans for the cluster, why, and the chosen one as .ptl.

@@ -9,6 +9,7 @@
 #include "compiler/Codegen/Places.h"
 #include "compiler/Driver/Messages.h"
 #include "compiler/Driver/PlaceAxes.h"
+#include "compiler/Driver/PlayPlans.h"
 #include "compiler/Driver/ProgramProfile.h"
 #include "compiler/Driver/StageCosts.h"
 #include "compiler/Import/Import.h"
@@ -60,42 +61,6 @@ static std::vector<std::vector<unsigned>> unitsOfStages(ModuleOp module, size_t 
   return result;
 }
 
-/// A link for each pair of ranks, by whether they share a node.
-static std::vector<schedule::Link> linksOf(const cost::Times &times, const cost::Placement &place,
-                                           int ranks) {
-  std::vector<schedule::Link> links;
-  auto nodeOf = [&](int rank) {
-    return std::floor(rank * place.ranksBetweenStages() / times.machine.devices);
-  };
-  for (int from = 0; from < ranks; ++from)
-    for (int to = 0; to < ranks; ++to) {
-      bool leaves = nodeOf(from) != nodeOf(to);
-      links.push_back({times.pointLatency(leaves), times.pointRate(leaves)});
-    }
-  return links;
-}
-
-static schedule::Costs costsOf(const cost::Profile &profile, const cost::Layout &layout,
-                               const cost::Times &times, const schedule::Table &table,
-                               const std::vector<std::vector<unsigned>> &stages) {
-  schedule::Costs costs;
-  for (auto *list :
-       {&costs.forward, &costs.backward, &costs.weight, &costs.loss, &costs.update, &costs.reduce})
-    list->clear();
-  std::vector<cost::UnitTime> units = unitTimes(profile, layout, times);
-  for (const cost::StageTime &stage : stageTimes(profile, units, layout, times, stages)) {
-    costs.forward.push_back(stage.forward);
-    costs.backward.push_back(stage.backward);
-    costs.weight.push_back(stage.weight);
-    costs.loss.push_back(stage.loss);
-    costs.update.push_back(stage.update);
-    costs.reduce.push_back(stage.reduce);
-  }
-  costs.tie = tieTime(profile, layout, times, stages);
-  costs.links = linksOf(times, cost::Placement(profile, layout, times.machine), table.ranks);
-  return costs;
-}
-
 /// Fills in what the plan's cluster makes of the table.
 static bool predict(Frontend &frontend, const sema::Program &program, const sema::PlanSpec &plan,
                     ModuleOp module, PlannedPipeline &pipeline) {
@@ -112,8 +77,8 @@ static bool predict(Frontend &frontend, const sema::Program &program, const sema
     return false;
   cost::Times times(machineOf(cluster), cost::Constants());
   layout->order = bestOrder(plan, *profile, *layout, times);
-  pipeline.predicted = costsOf(*profile, *layout, times, pipeline.table,
-                               unitsOfStages(module, pipeline.table.stages(), *profile));
+  pipeline.predicted = predictedCosts(*profile, *layout, times, pipeline.table.ranks,
+                                      unitsOfStages(module, pipeline.table.stages(), *profile));
   return true;
 }
 

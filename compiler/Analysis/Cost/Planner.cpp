@@ -236,18 +236,23 @@ Search Searcher::run() {
   llvm::stable_sort(result.fits, [](const Candidate &a, const Candidate &b) {
     return a.time.total < b.time.total;
   });
-  for (size_t i = 0; i < result.fits.size(); ++i) {
-    const Candidate &best = result.fits[result.chosen], &other = result.fits[i];
-    if (other.time.total > result.fits.front().time.total * (1 + space.tolerance))
+  result.chosen = simplestOf(result.fits, result.fits.size(), space.tolerance);
+  return std::move(result);
+}
+
+size_t ptlc::cost::simplestOf(const std::vector<Candidate> &fits, size_t count, double tolerance) {
+  size_t chosen = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (fits[i].time.total > fits.front().time.total * (1 + tolerance))
       break;
     auto key = [](const Candidate &candidate) {
       return std::tuple(candidate.complexity(), candidate.layout.stages, candidate.tensor,
                         candidate.time.total);
     };
-    if (key(other) < key(best))
-      result.chosen = i;
+    if (key(fits[i]) < key(fits[chosen]))
+      chosen = i;
   }
-  return std::move(result);
+  return chosen;
 }
 
 Search ptlc::cost::searchPlans(ProfileSource &source, const PlanSpace &space, const Times &times) {

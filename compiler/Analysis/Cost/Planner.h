@@ -42,7 +42,8 @@ struct Candidate {
   Layout layout;
   StepTime time;
   StageMemory memory;
-  double bytes = 0; ///< of the memory's total, with reserve and fragmentation
+  double bytes = 0;      ///< of the memory's total, with reserve and fragmentation
+  bool isPlayed = false; ///< the pipeline's time isn't that of a closed form
 
   /// "tp+pp+z1": the mechanisms that it uses.
   std::string kind() const;
@@ -58,6 +59,10 @@ struct Search {
 
 /// Searches on all ranks of `times.machine`.
 Search searchPlans(ProfileSource &source, const PlanSpace &space, const Times &times);
+
+/// Returns the simplest of the first `count` of `fits`, which are sorted, that count as equally
+/// fast as the first.
+size_t simplestOf(const std::vector<Candidate> &fits, size_t count, double tolerance);
 
 /// Why the chosen plan uses what it uses, a sentence for each mechanism: what the best plan without
 /// it would cost.

@@ -167,22 +167,30 @@ StageTime StepTimer::stageTime(const std::vector<unsigned> &stage) {
   return sum;
 }
 
-/// One activation, or its gradient, from a stage to the next.
-double StepTimer::edgeTime() {
-  if (layout.stages <= 1)
-    return 0;
+static bool sendsParts(const Profile &profile, const Layout &layout) {
+  return layout.scatterGather && !layout.sequenceCut && profile.sizeOf(~profile.dataAxes) > 1;
+}
+
+double ptlc::cost::edgeBytes(const Profile &profile, const Layout &layout) {
   double bytes = 0;
   for (const Unit &unit : profile.units)
     if (unit.isPart)
       bytes = std::max(bytes, unit.inputBytes);
+  return sendsParts(profile, layout) ? bytes / profile.sizeOf(~profile.dataAxes) : bytes;
+}
+
+/// One activation, or its gradient, from a stage to the next.
+double StepTimer::edgeTime() {
+  if (layout.stages <= 1)
+    return 0;
+  double sent = edgeBytes(profile, layout);
   AxisMask tensor = ~profile.dataAxes;
-  double ranks = profile.sizeOf(tensor);
-  bool parts = layout.scatterGather && !layout.sequenceCut && ranks > 1;
-  double sent = parts ? bytes / ranks : bytes;
   result.stageBytes = 2 * sent * layout.microbatches *
                       (layout.schedule == Schedule::Interleaved ? layout.chunks : 1);
   double time = times.point(sent, placement.stagesCrossNodes());
-  return parts ? time + times.allGather(bytes, placement.group(tensor)) : time;
+  return sendsParts(profile, layout)
+             ? time + times.allGather(sent * profile.sizeOf(tensor), placement.group(tensor))
+             : time;
 }
 
 double StepTimer::largestStage() const {

@@ -77,6 +77,9 @@ std::vector<StageTime> stageTimes(const Profile &profile, const std::vector<Unit
                                   const Layout &layout, const Times &times,
                                   const std::vector<std::vector<unsigned>> &stages);
 
+/// Bytes that a rank sends to the next stage for a micro-batch.
+double edgeBytes(const Profile &profile, const Layout &layout);
+
 /// Gradients of weights that several of `stages` use.
 double tieTime(const Profile &profile, const Layout &layout, const Times &times,
                const std::vector<std::vector<unsigned>> &stages);

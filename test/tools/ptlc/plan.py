@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Usage: plan.py ROOT WORK back | sweep [MODEL...]. Checks `ptlc plan`.
+"""Usage: plan.py ROOT WORK back | written | sweep [MODEL...]. Checks `ptlc plan`.
 
 sweep: classes of plans for GPTs with steps of 4.2 million tokens on nodes of 8 H100s (peak: 0.8 of the data sheet's), found
 by an exhaustive search with an independent model of costs. A cell passes if the class is the same, or if the best plan of
 that class isn't more than 1 % faster here than the chosen one (plans that close count as equal). Each cell takes at most 5
 seconds of CPU time. back: a chosen plan, put into the file, is estimated to take the time and memory that the planner said.
+written: a chosen plan with pipeline, tensor and data ranks, put into the file, compiles.
 """
 # SPDX-License-Identifier: Apache-2.0
 import json
@@ -56,10 +57,10 @@ def defines(model):
     return [text for name, value in sizes.items() for text in ("-D", f"{name}={value}")]
 
 
-def plan(path, model, cluster, devices):
+def plan(path, model, cluster, devices, precision="bf16"):
     """Returns what the planner prints, or None if nothing fits, and the seconds of CPU time that it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    result = call("plan", path, "--cluster", cluster, "--devices", devices, "--json", *defines(model))
+    result = call("plan", path, "--cluster", cluster, "--devices", devices, "--precision", precision, "--json", *defines(model))
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     if result.returncode and "no plan fits into" not in result.stderr:
         sys.exit(result.stderr)
@@ -111,4 +112,18 @@ def back():
         print(f"{model}: {chosen['seconds']:.3f} s, {chosen['memory'] / 1e9:.1f} GB planned and estimated")
 
 
-sweep(sys.argv[4:] or list(MODELS)) if WHAT == "sweep" else back()
+def written():
+    found, _ = plan(write(""), "175B", "fast", 256, precision="f32")
+    chosen = found["chosen"]
+    print(found["plan"])
+    if min(chosen["tp"], chosen["pp"], chosen["dp"]) < 2:
+        sys.exit(f"a plan with three kinds of ranks was expected, not {chosen['kind']}")
+    result = call(write(found["plan"]), "--plan", "chosen", *defines("175B"), "--emit=memory", "-o", WORK / "out.mlir")
+    if result.returncode:
+        sys.exit(result.stderr)
+
+
+if WHAT == "sweep":
+    sweep(sys.argv[4:] or list(MODELS))
+else:
+    written() if WHAT == "written" else back()
