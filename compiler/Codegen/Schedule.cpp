@@ -5,7 +5,7 @@
 
 #include "compiler/Support/Stages.h"
 #include "dialects/Rt/Rt.h"
-#include "dialects/Spmd/Spmd.h"
+#include "dialects/Spmd/AllReduceAxis.h"
 
 using namespace mlir;
 using namespace ptlc;
@@ -38,11 +38,6 @@ static StageOp opOf(rt::PhaseKind kind) {
   return StageOp::Forward;
 }
 
-static bool isOverAxis(Operation &op, StringAttr axis) {
-  auto reduce = dyn_cast<spmd::AllReduceOp>(op);
-  return reduce && llvm::is_contained(reduce.getAxes().getNames(), axis);
-}
-
 namespace {
 /// The functions of a rank of a pipeline. Operations outside of the phases belong to the first of
 /// tie, reduce, norm and update that comes behind all that makes their operands.
@@ -67,7 +62,7 @@ private:
 
 unsigned PipelineStep::kindOf(Operation &op, bool isBefore) {
   unsigned kind = isBefore ? 0 : 1;
-  if (isa<ptl::GlobalNormOp>(op) || isOverAxis(op, axis))
+  if (isa<ptl::GlobalNormOp>(op) || spmd::isAllReduceOver(&op, axis))
     kind = 3;
   else if (auto kernel = dyn_cast<rt::KernelOp>(op);
            kernel && kernel.getKind() == rt::KernelKind::Flat)
@@ -203,7 +198,7 @@ Schedule codegen::buildSchedule(ModuleOp module) {
   if (DictionaryAttr pipeline = pipelineOf(module))
     llvm::stable_sort(schedule.collectives, [&](Operation *a, Operation *b) {
       auto axis = pipeline.getAs<StringAttr>("axis");
-      return isOverAxis(*a, axis) > isOverAxis(*b, axis);
+      return spmd::isAllReduceOver(a, axis) > spmd::isAllReduceOver(b, axis);
     });
   for (const auto *list : {&schedule.collectives, &schedule.exchanges})
     for (auto [index, op] : llvm::enumerate(*list))

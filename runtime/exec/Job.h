@@ -28,7 +28,10 @@ public:
   create(const ptlrt_program_t &program, const Options &options, Processes *processes = nullptr);
   ~Job();
 
-  const ptlrt_program_t &program() const { return code; }
+  /// What a rank runs.
+  const ptlrt_program_t &program(int rank) const {
+    return code.part_count > 0 ? code.parts[programs.partOf(rank)] : code;
+  }
   /// What all ranks run together, and what each runs.
   const ProgramInfo &info() const { return programs.whole(); }
   const ProgramInfo &info(int rank) const { return programs.of(rank); }

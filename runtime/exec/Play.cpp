@@ -185,14 +185,13 @@ Status PlayReader::addCall(const Instruction &instruction, const ptlrt_schedule_
   uint32_t op = opOf(instruction.op);
   Move move;
   move.op = op;
+  // None: nothing to compute, such as gradients of the weights of a stage without any.
   move.function = functionOf(op, instruction.stage);
   move.micro = instruction.micro;
   move.stage = instruction.stage;
   move.firstWait = static_cast<uint32_t>(play.waits.size());
   move.firstSlot = static_cast<uint32_t>(play.slots.size());
   move.slots = instruction.operand_count;
-  if (!move.function)
-    return failure("the program has no function for {} of stage {}", op, instruction.stage);
   play.list.push_back(move);
   for (int i = 0; i < instruction.operand_count; ++i) {
     play.slots.push_back({poolOf(operands[i]), operands[i].slot});

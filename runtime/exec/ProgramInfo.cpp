@@ -402,7 +402,33 @@ Expected<ProgramSet> ProgramSet::read(const ptlrt_program_t &program) {
     set.parts.push_back(std::move(*info));
   }
   set.join();
+  if (Status status = set.checkShared(); status.isError())
+    return status;
   return set;
+}
+
+static int64_t elementsOf(const Collective &collective) {
+  int64_t count = 0;
+  for (const CommSegment &segment : collective.segments)
+    count += segment.in.rows * segment.in.cols;
+  return count;
+}
+
+/// Members of a group tell collectives apart by their places in their own lists, so those of
+/// several programs must be the same in all of them.
+Status ProgramSet::checkShared() const {
+  auto isAlike = [](const Collective &a, const Collective &b) {
+    return std::tie(a.kind, a.reduce, a.element, a.axes) ==
+               std::tie(b.kind, b.reduce, b.element, b.axes) &&
+           elementsOf(a) == elementsOf(b);
+  };
+  std::span<const Collective> first =
+      std::span(parts.front().collectives).first(sharedCollectives());
+  for (const ProgramInfo &part : parts)
+    if (part.collectives.size() < first.size() ||
+        !std::equal(first.begin(), first.end(), part.collectives.begin(), isAlike))
+      return failure("the ranks of the pipeline run other collectives with each other");
+  return Status::ok();
 }
 
 void ProgramSet::join() {
@@ -426,6 +452,18 @@ void ProgramSet::join() {
           }))
         all.hypers.push_back(hyper);
   }
+}
+
+size_t ProgramSet::sharedCollectives() const {
+  size_t count = 0;
+  auto isShared = [&](const Collective &entry) {
+    return entry.kind != CollectiveKind::Message &&
+           std::find(entry.axes.begin(), entry.axes.end(), axis) != entry.axes.end();
+  };
+  const std::vector<Collective> &list = parts.front().collectives;
+  while (axis >= 0 && count < list.size() && isShared(list[count]))
+    ++count;
+  return count;
 }
 
 const WeightInfo *ProgramInfo::findWeight(const std::string &path) const {

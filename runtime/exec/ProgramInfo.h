@@ -143,6 +143,8 @@ public:
     return axis < 0 ? 0 : static_cast<size_t>(all.mesh.coordinate(rank, axis));
   }
   size_t count() const { return parts.size(); }
+  /// How many collectives at the beginning of every program's list are over the pipeline's axis.
+  size_t sharedCollectives() const;
   const ProgramInfo &part(size_t number) const { return parts[number]; }
   /// Applies what the command line changes to every program.
   template <typename Change> Status change(Change &&change) {
@@ -153,6 +155,7 @@ public:
 
 private:
   void join();
+  Status checkShared() const;
 
   std::vector<ProgramInfo> parts;
   ProgramInfo all;

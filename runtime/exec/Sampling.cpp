@@ -98,9 +98,10 @@ void Sampler::print(int64_t id) const {
 }
 
 void Sampler::writeWindow(RankState &state, std::span<const int64_t> ids) const {
-  forEachRun(pieceOf(sample.field, job.info().mesh, state.rank.rank), [&](Run run) {
+  const TensorInfo &field = job.info(state.rank.rank).sample->field;
+  forEachRun(pieceOf(field, job.info().mesh, state.rank.rank), [&](Run run) {
     int64_t global = run.global;
-    forEachPart(sample.field.layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
+    forEachPart(field.layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
       auto *to = reinterpret_cast<int32_t *>(state.memory() + offset);
       for (int64_t i = 0; i < count; ++i, ++global)
         to[i] = global < static_cast<int64_t>(ids.size()) ? static_cast<int32_t>(ids[global]) : 0;
@@ -130,7 +131,8 @@ Status Sampler::run(RankState &state) {
   for (int64_t count = 0; count < job.options().tokens; ++count) {
     size_t length = std::min<size_t>(ids.size(), sample.seq);
     writeWindow(state, std::span(ids).last(length));
-    PTLRT_TRY(state.call(job.program().functions[sample.function], 0));
+    PTLRT_TRY(state.call(
+        job.program(state.rank.rank).functions[job.info(state.rank.rank).sample->function], 0));
     PTLRT_TRY(state.comm->barrier());
     int64_t next = -1;
     if (isTalker && stopSignal() == 0) {

@@ -189,13 +189,13 @@ Status StepLoop::evaluateOne(size_t index, std::span<double> results) {
   for (int64_t batch = 0; batch < evalBatches[index]; ++batch) {
     PTLRT_TRY(batches.load(batch, state.memory()));
     state.rank.valid = batches.valid(batch);
-    PTLRT_TRY(state.call(job.program().functions[eval.function], batch));
+    PTLRT_TRY(state.call(job.program(state.rank.rank).functions[eval.function], batch));
     samples += static_cast<double>(state.rank.valid);
     if (!eval.end)
       addOutputs(eval.outputs, static_cast<double>(state.rank.valid), results);
   }
   if (eval.end) {
-    PTLRT_TRY(state.call(job.program().functions[*eval.end], 0));
+    PTLRT_TRY(state.call(job.program(state.rank.rank).functions[*eval.end], 0));
     addOutputs(eval.outputs, samples, results);
   }
   for (double &result : results)

@@ -178,16 +178,27 @@ Status Training::writeTraceFile() {
 
 Training::Ledger Training::countTraffic() const {
   Ledger ledger;
-  for (size_t part = 0; part < job.set().count(); ++part) {
-    std::vector<std::span<const Traffic>> ranks;
-    for (size_t rank = 0; rank < traffic.size(); ++rank)
-      if (job.set().partOf(static_cast<int>(rank)) == part)
-        ranks.push_back(listOf<Traffic>(traffic[rank]));
-    const std::vector<Collective> &entries = job.set().part(part).collectives;
-    std::vector<CollectiveCount> counts = sumTraffic(entries, ranks);
-    ledger.entries.insert(ledger.entries.end(), entries.begin(), entries.end());
-    ledger.counts.insert(ledger.counts.end(), counts.begin(), counts.end());
-    ledger.parts.insert(ledger.parts.end(), entries.size(), part);
+  const ProgramSet &set = job.set();
+  for (size_t part = 0; part < set.count(); ++part) {
+    const std::vector<Collective> &entries = set.part(part).collectives;
+    // Those of several programs stand first in all of them, and count once.
+    size_t shared = set.sharedCollectives();
+    std::vector<std::span<const Traffic>> own, all;
+    for (size_t rank = 0; rank < traffic.size(); ++rank) {
+      std::span<const Traffic> counts = listOf<Traffic>(traffic[rank]);
+      all.push_back(counts.first(shared));
+      if (set.partOf(static_cast<int>(rank)) == part)
+        own.push_back(counts.subspan(shared));
+    }
+    auto add = [&](std::span<const Collective> some, std::span<const std::span<const Traffic>> of) {
+      std::vector<CollectiveCount> counts = sumTraffic(some, of);
+      ledger.entries.insert(ledger.entries.end(), some.begin(), some.end());
+      ledger.counts.insert(ledger.counts.end(), counts.begin(), counts.end());
+      ledger.parts.insert(ledger.parts.end(), some.size(), part);
+    };
+    if (part == 0)
+      add(std::span(entries).first(shared), all);
+    add(std::span(entries).subspan(shared), own);
   }
   return ledger;
 }
@@ -208,8 +219,8 @@ void Training::printCounters() {
   Ledger ledger = countTraffic();
   for (size_t i = 0; i < ledger.entries.size(); ++i) {
     const CollectiveCount &count = ledger.counts[i];
-    std::string where =
-        job.set().count() > 1 ? fmt::format("pipeline rank {}: ", ledger.parts[i]) : "";
+    bool isOfOne = job.set().count() > 1 && i >= job.set().sharedCollectives();
+    std::string where = isOfOne ? fmt::format("pipeline rank {}: ", ledger.parts[i]) : "";
     printLine(fmt::format("{}{}: {} calls, {} bytes between ranks, {} predicted; {}", where,
                           ledger.entries[i].describe(info.mesh), count.calls, count.bytes,
                           count.predicted, ledger.entries[i].reason));

@@ -4,12 +4,14 @@
 Usage: pipelines.py WORKDIR [--seed N] [--count N] [--jobs N] | pipelines.py --print SEED
 Random models with stacks of layers, values that skip layers, integers and masks that travel, tied weights, and plans with any
 schedule, number of stages, micro-batches and copies, level of `zero` and kind of `remat`, sequence parallelism and uneven batches. Each
-program is compiled for its plan and must pass its own `--check` against one rank; under `reproducible` its weights after two steps must be,
-bit for bit, those of the same plan without a pipeline, parts and recomputation. A finding leaves its program and output in WORKDIR/<seed>.
+program is compiled for its plan and must pass its own `--check` against one rank; under `reproducible` losses, norms, metrics and weights of
+two steps must be, bit for bit, those of the same plan without a pipeline, parts and recomputation. A finding leaves its program and output
+in WORKDIR/<seed>.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
 import concurrent.futures
+import json
 import pathlib
 import random
 import re
@@ -84,6 +86,7 @@ class Writer:
         self.layer("Block", "ffn")
         parts = ["  weight wte: [vocab, embed] = normal(0.3)", f"  blocks = repeat({self.layers}) Block()"]
         arguments = "".join(f", {value}" for value in self.extra)
+        metrics = random.Random(f"metrics {self.layers} {self.tied} {arguments}")
         body = ["    let e = wte[vocab: tokens]", *(["    let mask = weights"] if "mask" in self.extra else []),
                 f"    let h = blocks(e{arguments})"]
         if self.maybe(0.3):
@@ -101,6 +104,8 @@ class Writer:
         else:
             body.append("    let u = t")
         body.append("    let v = u + 0.5 * e" if self.maybe(0.3) else "    let v = u")
+        for name in metrics.sample(("e", "h", "t", "v"), metrics.choice((0, 0, 1, 3))):
+            body.append(f"    metric of_{name} = mean({name} * {name})")
         if self.tied:
             body.append("    let logits = dot(v, wte, over: embed)")
         else:
@@ -165,6 +170,15 @@ def write_data(work, writer, seed):
     numpy.save(work / "weights.npy", rng.integers(0, 2, shape).astype("f4"))
 
 
+def compare_logs(work):
+    logs = []
+    for name in ("one", "pipe"):
+        lines = [json.loads(line) for line in (work / f"{name}.jsonl").read_text().splitlines()]
+        logs.append([{key: value for key, value in line.items() if key not in ("ms", "tokens_s")} for line in lines])
+    if logs[0] != logs[1]:
+        raise Finding(f"'reproducible': expected the log {logs[0]}, found {logs[1]}")
+
+
 def compare_bits(work):
     expected, found = (read_safetensors(work / f"{name}.safetensors") for name in ("one", "pipe"))
     if set(expected) != set(found):
@@ -190,8 +204,9 @@ def try_program(work, seed):
     if writer.reproducible:
         call(work, "ptlc", "p.ptl", "--plan", "plain", "-O1", "--no-check", "-o", "one")
         for name in ("one", "pipe"):
-            call(work, f"./{name}", "--quiet", "--save", f"{name}.safetensors")
+            call(work, f"./{name}", "--quiet", "--save", f"{name}.safetensors", "--log", f"{name}.jsonl")
         compare_bits(work)
+        compare_logs(work)
     return ""
 
 

@@ -8,12 +8,15 @@
 // reads a result of it, an all-reduce doesn't fit, or the block ends.
 //
 // Moving a collective is sound because every rank runs the same block: see "SPMD
-// purity" in dialects/doc/SpmdRationale.md. The cost is linear in operations.
+// purity" in dialects/doc/SpmdRationale.md. Ranks along the axis of a pipeline don't,
+// so what they reduce with each other stays where it is. The cost is linear in operations.
 // compiler/doc/Communication.md has the reason for the size of a bucket.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Comm/Passes.h"
 
 #include "compiler/Support/Location.h"
+#include "compiler/Support/Programs.h"
+#include "dialects/Spmd/AllReduceAxis.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -79,14 +82,18 @@ struct CombineAllReduces : comm::impl::CombineAllReducesBase<CombineAllReduces> 
     if (auto plan = getOperation()->getAttrOfType<DictionaryAttr>("ptl.plan"))
       if (auto bucket = plan.getAs<IntegerAttr>("bucket"))
         limit = bucket.getInt();
+    programs = axisOfPrograms(getOperation());
     getOperation()->walk([&](Block *block) {
       DenseMap<Operation *, Operation *> placed;
       for (auto op : llvm::to_vector(block->getOps<spmd::AllReduceOp>()))
-        hoist(op, placed);
+        if (!spmd::isAllReduceOver(op, programs))
+          hoist(op, placed);
       combine(*block, limit);
     });
   }
   void combine(Block &block, int64_t limit);
+
+  StringAttr programs; ///< an axis whose ranks run other programs, or null
 };
 } // namespace
 
@@ -154,7 +161,7 @@ void CombineAllReduces::combine(Block &block, int64_t limit) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     issueReadBy(op);
     auto allReduce = dyn_cast<spmd::AllReduceOp>(op);
-    if (!allReduce || allReduce.getInputs().empty())
+    if (!allReduce || allReduce.getInputs().empty() || spmd::isAllReduceOver(&op, programs))
       continue;
     Bucket &bucket = open[keyOf(allReduce)];
     if (!bucket.fits(allReduce, limit))

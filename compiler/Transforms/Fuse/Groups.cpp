@@ -4,8 +4,10 @@
 #include "compiler/Transforms/Fuse/Groups.h"
 
 #include "compiler/Analysis/Kernel/Outline.h"
+#include "compiler/Support/Programs.h"
 #include "compiler/Transforms/Fuse/RowShape.h"
-#include "dialects/Spmd/Spmd.h"
+#include "dialects/Rt/Rt.h"
+#include "dialects/Spmd/AllReduceAxis.h"
 #include "llvm/ADT/PriorityQueue.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -252,6 +254,8 @@ public:
 
 private:
   void connect(unsigned unit);
+  void order(unsigned first, unsigned second);
+  void keepExchanges(Block &block);
 
   std::vector<SmallVector<Operation *>> members;
   llvm::DenseMap<Operation *, unsigned> numbers;
@@ -282,6 +286,26 @@ Units::Units(Block &block, const Groups &groups) {
   waiting.assign(members.size(), 0);
   for (unsigned unit = 0; unit < members.size(); ++unit)
     connect(unit);
+  keepExchanges(block);
+}
+
+void Units::order(unsigned first, unsigned second) {
+  if (first != second && users[first].insert(second))
+    ++waiting[second];
+}
+
+/// What ranks with other programs do together keeps its order.
+void Units::keepExchanges(Block &block) {
+  StringAttr axis = axisOfPrograms(block.getParentOp()->getParentOfType<ModuleOp>());
+  std::optional<unsigned> last;
+  for (Operation &op : block) {
+    if (!axis || !(isa<rt::ExchangeOp>(op) || spmd::isAllReduceOver(&op, axis)))
+      continue;
+    std::optional<unsigned> unit = of(&op);
+    if (last && unit)
+      order(*last, *unit);
+    last = unit;
+  }
 }
 
 void Units::connect(unsigned unit) {
@@ -290,8 +314,8 @@ void Units::connect(unsigned unit) {
       visitProducers(op, [&](Value value) {
         std::optional<unsigned> producer =
             value.getDefiningOp() ? of(value.getDefiningOp()) : std::nullopt;
-        if (producer && *producer != unit && users[*producer].insert(unit))
-          ++waiting[unit];
+        if (producer)
+          order(*producer, unit);
       });
     });
 }
