@@ -10,7 +10,7 @@
 #include "compiler/Codegen/Target.h"
 #include "compiler/Driver/MemoryReport.h"
 #include "compiler/Driver/StageCosts.h"
-#include "compiler/Support/Stages.h"
+#include "compiler/Support/Programs.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/Rt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -308,11 +308,34 @@ static json::Object reportOf(ModuleOp module) {
   return program;
 }
 
-static json::Object rankReports(json::Array ranks, json::Object links) {
-  json::Object object{{"ranks", std::move(ranks)}};
-  if (!links.empty())
-    object["links"] = std::move(links);
-  return object;
+/// Each stage's rank, layers, and slots for what its forwards keep for their backwards.
+static json::Array stagesOf(ModuleOp module, const CompiledPipeline &pipeline) {
+  json::Array stages;
+  auto lists = module->getAttrOfType<ArrayAttr>(kStageLayers);
+  for (auto [stage, list] : llvm::enumerate(lists.getAsRange<ArrayAttr>())) {
+    json::Array layers;
+    for (auto path : list.getAsRange<StringAttr>())
+      layers.push_back(path.getValue().str());
+    int rank = pipeline.table.place[stage];
+    int slots = pipeline.table.tables[rank].slots[static_cast<int>(schedule::SlotKind::S)];
+    stages.push_back(json::Object{{"rank", rank}, {"layers", std::move(layers)}, {"kept", slots}});
+  }
+  return stages;
+}
+
+static void printStages(ModuleOp module, const CompiledPipeline &pipeline, llvm::raw_ostream &os) {
+  os << "stages, and micro-batches that their ranks keep for the backward\n";
+  for (auto [number, value] : llvm::enumerate(stagesOf(module, pipeline))) {
+    const json::Object &stage = *value.getAsObject();
+    std::vector<llvm::StringRef> layers;
+    for (const json::Value &layer : *stage.getArray("layers"))
+      layers.push_back(*layer.getAsString());
+    os << llvm::formatv("  {0,-3} on rank {1,-3} {2,3}   {3}\n", number, integer(stage, "rank"),
+                        integer(stage, "kept"), llvm::join(layers, ", "));
+  }
+  os << llvm::formatv(
+      "bubble           {0:f1} % of a step, if stages take as long as their FLOPs\n",
+      100 * bubbleOf(pipeline));
 }
 
 static void printLinks(const json::Object &links, llvm::raw_ostream &os) {
@@ -340,16 +363,21 @@ void ptlc::printReport(ModuleOp module, llvm::ArrayRef<Saving> savings, json::Ob
     else
       all.push_back(std::move(program));
   }
-  if (std::optional<CompiledPipeline> pipeline = compiledPipelineOf(module); pipeline && !asJson)
-    os << llvm::formatv(
-        "bubble           {0:f1} % of a step, if stages take as long as their FLOPs\n",
-        100 * bubbleOf(*pipeline));
+  std::optional<CompiledPipeline> pipeline = compiledPipelineOf(module);
+  json::Object whole;
+  if (pipeline && asJson)
+    whole = json::Object{{"ranks", std::move(all)},
+                         {"stages", stagesOf(module, *pipeline)},
+                         {"bubble", bubbleOf(*pipeline)}};
+  else if (!all.empty())
+    whole = std::move(*all.front().getAsObject());
+  if (pipeline && !asJson)
+    printStages(module, *pipeline, os);
   if (!links.empty() && !asJson)
     printLinks(links, os);
-  if (all.size() == 1 && !links.empty())
-    (*all.front().getAsObject())["links"] = std::move(links);
-  if (all.size() == 1)
-    os << llvm::formatv("{0:2}\n", std::move(all.front()));
-  else if (!all.empty())
-    os << llvm::formatv("{0:2}\n", json::Value(rankReports(std::move(all), std::move(links))));
+  if (whole.empty())
+    return;
+  if (!links.empty())
+    whole["links"] = std::move(links);
+  os << llvm::formatv("{0:2}\n", json::Value(std::move(whole)));
 }

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Schedule/Partition.h"
 #include "compiler/Support/Location.h"
-#include "compiler/Support/Stages.h"
+#include "compiler/Support/Programs.h"
 #include "compiler/Transforms/Stage/Orders.h"
 #include "compiler/Transforms/Stage/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,6 +44,7 @@ private:
   LogicalResult cutByCost(const schedule::Orders &orders);
   LogicalResult cutWhereTold(int stages);
   void mark(int stages);
+  ArrayAttr layersOfStages(int stages);
 
   func::FuncOp loss;
   DictionaryAttr pipeline;
@@ -156,6 +157,15 @@ void Assigner::mark(int stages) {
       op->moveBefore(block.getTerminator());
 }
 
+ArrayAttr Assigner::layersOfStages(int stages) {
+  std::vector<SmallVector<Attribute>> lists(stages);
+  for (auto [layer, path] : llvm::enumerate(pipeline.getAs<ArrayAttr>("parts")))
+    lists[stageOfLayer[layer]].push_back(path);
+  Builder builder(loss.getContext());
+  return builder.getArrayAttr(llvm::map_to_vector(
+      lists, [&](ArrayRef<Attribute> list) -> Attribute { return builder.getArrayAttr(list); }));
+}
+
 LogicalResult Assigner::run(ModuleOp module) {
   FailureOr<schedule::Orders> orders = stage::ordersOf(module, pipeline);
   if (failed(orders))
@@ -165,6 +175,7 @@ LogicalResult Assigner::run(ModuleOp module) {
     return failure();
   auto stages = static_cast<int>(orders->place.size());
   module->setAttr(kStages, Builder(module.getContext()).getI64IntegerAttr(stages));
+  module->setAttr(kStageLayers, layersOfStages(stages));
   mark(stages);
   return success();
 }
