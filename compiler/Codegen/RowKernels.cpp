@@ -109,6 +109,12 @@ FailureOr<KernelCall> RowKernels::call(rt::KernelOp kernel) {
               kernel);
 }
 
+/// The result of a kernel that returns `inner`.
+static Value outputFor(rt::KernelOp kernel, Value inner) {
+  ValueRange returned = kernel.getBody().front().getTerminator()->getOperands();
+  return kernel.getOutputs()[llvm::find(returned, inner) - returned.begin()];
+}
+
 FailureOr<std::vector<KernelCall>> RowKernels::callFlat(rt::KernelOp kernel) {
   auto optimizers = kernel.getBody().getOps<ptl::OptimizeOp>();
   if (optimizers.empty())
@@ -139,6 +145,10 @@ FailureOr<std::vector<KernelCall>> RowKernels::callFlat(rt::KernelOp kernel) {
     operands.push_back(placeOf(optimize.getStep()));
     kernel::Graph graph = kernel::optimizerGraph(optimize, layout.rows, layout.cols);
     std::vector<Place> results = {operands[0]};
+    if (optimize.makesDirections()) {
+      results[0] = places->of(outputFor(kernel, optimize.getNewWeights()[i]));
+      results[0].layout = layout;
+    }
     results.insert(results.end(), operands.begin() + 2, operands.begin() + tensors);
     std::vector<bool> accumulates(results.size(), false);
     auto call = emit(std::move(graph), operands, results, accumulates, kernel);

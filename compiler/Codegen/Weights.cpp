@@ -104,6 +104,8 @@ private:
 
 void Describer::findGradients() {
   step.walk([&](ptl::OptimizeOp op) {
+    if (!op.readsGradients())
+      return;
     auto kernel = op->getParentOfType<rt::KernelOp>();
     auto outside = [&](Value gradient) {
       return kernel.getInputs()[cast<BlockArgument>(gradient).getArgNumber()];

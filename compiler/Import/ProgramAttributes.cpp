@@ -136,10 +136,23 @@ static DictionaryAttr optimizerAttribute(OpBuilder &builder, const sema::Program
         .real("dampening", optimizer.dampening)
         .flag("nesterov", optimizer.nesterov)
         .get();
+  if (optimizer.kind == sema::OptimizerKind::Muon)
+    return entries.text("kind", "muon")
+        .real("momentum", optimizer.momentum)
+        .flag("nesterov", optimizer.nesterov)
+        .real("a", optimizer.polynomial[0])
+        .real("b", optimizer.polynomial[1])
+        .real("c", optimizer.polynomial[2])
+        .real("eps", optimizer.eps)
+        .integer("ns_steps", optimizer.nsSteps)
+        .text("adjust_lr", optimizer.adjustLr)
+        .get();
   entries.real("beta1", optimizer.beta1).real("beta2", optimizer.beta2);
   if (optimizer.kind == sema::OptimizerKind::Lion)
     return entries.text("kind", "lion").get();
-  return entries.text("kind", "adamw").real("eps", optimizer.eps).get();
+  return entries.text("kind", optimizer.kind == sema::OptimizerKind::Lamb ? "lamb" : "adamw")
+      .real("eps", optimizer.eps)
+      .get();
 }
 
 static DictionaryAttr scheduleAttribute(OpBuilder &builder, const sema::ScheduleSpec &schedule) {

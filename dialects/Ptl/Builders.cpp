@@ -201,4 +201,18 @@ unsigned OptimizeOp::getStatesPerWeight() {
   return getWeights().empty() ? 0 : getStates().size() / getWeights().size();
 }
 
-unsigned OptimizeOp::hyperCount(OptimizerKind kind) { return kind == OptimizerKind::AdamW ? 6 : 5; }
+unsigned OptimizeOp::hyperCount(OptimizerKind kind) {
+  switch (kind) {
+  case OptimizerKind::AdamW:
+    return 6;
+  case OptimizerKind::Sgd:
+  case OptimizerKind::Lion:
+  case OptimizerKind::Lamb:
+    return 5;
+  case OptimizerKind::Apply:
+    return 3;
+  case OptimizerKind::Muon:
+    return 2;
+  }
+  llvm_unreachable("a kind of optimizer");
+}

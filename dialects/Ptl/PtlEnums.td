@@ -38,6 +38,7 @@ def Ptl_RandomKind : Ptl_Enum<"RandomKind", "distribution", [
   I32EnumAttrCase<"Uniform", 0, "uniform">, I32EnumAttrCase<"Normal", 1, "normal">]>;
 
 def Ptl_OptimizerKind : Ptl_Enum<"OptimizerKind", "optimizer", [
-  I32EnumAttrCase<"AdamW", 0, "adamw">, I32EnumAttrCase<"Sgd", 1, "sgd">, I32EnumAttrCase<"Lion", 2, "lion">]>;
+  I32EnumAttrCase<"AdamW", 0, "adamw">, I32EnumAttrCase<"Sgd", 1, "sgd">, I32EnumAttrCase<"Lion", 2, "lion">,
+  I32EnumAttrCase<"Muon", 3, "muon">, I32EnumAttrCase<"Lamb", 4, "lamb">, I32EnumAttrCase<"Apply", 5, "apply">]>;
 
 #endif // PTLC_DIALECTS_PTL_PTLENUMS_TD

@@ -93,6 +93,14 @@ def Ptl_OptimizeOp : Ptl_Op<"optimize", [Pure, Ptl_Sharded, Ptl_Counted, AttrSiz
     adamw: lr, beta1, beta2, eps, weight_decay, scale; sgd: lr, momentum, dampening,
     weight_decay, scale; lion: lr, beta1, beta2, weight_decay, scale.
 
+    Two optimizers need whole tensors between their states and their weights, and so have
+    two operations. The first, `muon` or `lamb`, updates the states and returns, in the place of
+    new weights, the *direction* of each weight: muon (momentum, scale) its momentum,
+    lamb (beta1, beta2, eps, weight_decay, scale; states m and v) adamw's step over the
+    learning rate with the decay added. What else it takes is in ordinary operations. The second,
+    `apply` (lr, weight_decay, scale), has no states and takes the result for the gradient:
+    w (1 - lr weight_decay) - lr scale g.
+
     * (C1) one gradient per weight, of its type; one new weight per weight.
     * (C2) the number of states is that of `kind`, times the number of weights, of their types.
     * (C3) the number of hyper-parameters is that of `kind`; they are float scalars.
@@ -114,10 +122,15 @@ def Ptl_OptimizeOp : Ptl_Op<"optimize", [Pure, Ptl_Sharded, Ptl_Counted, AttrSiz
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "OptimizerKind":$kind, "::mlir::ValueRange":$weights, "::mlir::ValueRange":$grads, "::mlir::ValueRange":$states, "::mlir::ValueRange":$hypers, "::mlir::Value":$step, "::llvm::ArrayRef<::llvm::StringRef>":$names, "bool":$nesterov)>];
   let extraClassDeclaration = [{
-    /// Returns the number of states per weight: of adamw 2, of lion 1, of sgd 1 with momentum, else 0.
+    /// Returns the number of states per weight: of adamw and lamb 2, of lion and muon 1, of sgd 1
+    /// with momentum, else 0.
     unsigned getStatesPerWeight();
     /// Returns the number of hyper-parameters of a kind, with `scale`.
     static unsigned hyperCount(OptimizerKind kind);
+    /// True if the first results are directions, not new weights.
+    bool makesDirections() { return getKind() == OptimizerKind::Muon || getKind() == OptimizerKind::Lamb; }
+    /// True if the operation takes gradients of the loss, not what was made of them.
+    bool readsGradients() { return getKind() != OptimizerKind::Apply; }
   }];
 }
 

@@ -156,17 +156,30 @@ LogicalResult GlobalNormOp::verify() {
   return expectFloat(*this, getResult()); // C2
 }
 
+/// Whether an optimizer may have so many states per weight.
+static bool mayHaveStates(OptimizerKind kind, unsigned states) {
+  switch (kind) {
+  case OptimizerKind::AdamW:
+  case OptimizerKind::Lamb:
+    return states == 2;
+  case OptimizerKind::Lion:
+  case OptimizerKind::Muon:
+    return states == 1;
+  case OptimizerKind::Sgd:
+    return states <= 1;
+  case OptimizerKind::Apply:
+    return states == 0;
+  }
+  return false;
+}
+
 LogicalResult OptimizeOp::verify() {
   size_t weights = getWeights().size();
   if (getGrads().getTypes() != getWeights().getTypes() ||
       getNewWeights().getTypes() != getWeights().getTypes())
     return emitOpError("gradients and new weights must have the types of the weights"); // C1
   unsigned states = getStatesPerWeight();
-  bool fits =
-      getStates().size() == states * weights && (getKind() == OptimizerKind::AdamW  ? states == 2
-                                                 : getKind() == OptimizerKind::Lion ? states == 1
-                                                                                    : states <= 1);
-  if (!fits)
+  if (getStates().size() != states * weights || !mayHaveStates(getKind(), states))
     return emitOpError() << "'" << stringifyOptimizerKind(getKind()) << "' can't have "
                          << getStates().size() << " states for " << weights << " weights"; // C2
   for (auto [index, state] : llvm::enumerate(getStates()))

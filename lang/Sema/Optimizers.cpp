@@ -14,7 +14,7 @@ namespace {
 struct OptimizerRow {
   llvm::StringRef name;
   OptimizerKind kind;
-  llvm::SmallVector<llvm::StringRef, 8> labels;
+  llvm::SmallVector<llvm::StringRef, 9> labels;
 };
 /// An optimizer with the paths of its `in:`.
 struct Candidate {
@@ -31,33 +31,64 @@ static llvm::ArrayRef<OptimizerRow> optimizerRows() {
        OptimizerKind::Sgd,
        {"lr", "momentum", "dampening", "weight_decay", "nesterov", "in"}},
       {"lion", OptimizerKind::Lion, {"lr", "betas", "weight_decay", "in"}},
+      {"muon",
+       OptimizerKind::Muon,
+       {"lr", "momentum", "nesterov", "weight_decay", "ns_steps", "ns_coefficients", "eps",
+        "adjust_lr", "in"}},
+      {"lamb", OptimizerKind::Lamb, {"lr", "betas", "eps", "weight_decay", "in"}},
   };
   return rows;
 }
 
-/// Reads `betas: (a, b)`.
-static void readBetas(EntryReader &call, OptimizerSpec &spec) {
-  const ast::Arg *arg = call.named("betas");
-  if (!arg)
-    return;
-  Entity value = call.evaluator.evaluate(*arg->value);
+/// Reads a tuple of as many numbers as `numbers` has, each of which `isGood`; else reports
+/// `message`.
+static void readNumbers(EntryReader &call, llvm::StringRef label,
+                        llvm::MutableArrayRef<double> numbers,
+                        llvm::function_ref<bool(double)> isGood, llvm::StringRef message) {
+  const ast::Arg *arg = call.named(label);
+  Entity value = arg ? call.evaluator.evaluate(*arg->value) : Entity();
   if (value.isPoison())
     return;
   const auto *tuple = value.as<TupleEntity>();
-  bool ok = tuple && tuple->elements->size() == 2;
-  double betas[2] = {0, 0};
-  for (size_t i = 0; ok && i < 2; ++i) {
+  bool ok = tuple && tuple->elements->size() == numbers.size();
+  llvm::SmallVector<double> found;
+  for (size_t i = 0; ok && i < numbers.size(); ++i) {
     const Entity &element = (*tuple->elements)[i];
-    betas[i] = element.asDouble();
-    ok = (element.is<double>() || element.is<int64_t>()) && betas[i] >= 0 && betas[i] < 1;
+    found.push_back(element.asDouble());
+    ok = (element.is<double>() || element.is<int64_t>()) && isGood(found.back());
   }
-  if (!ok) {
-    call.ctx.error(arg->range, "'betas' are two numbers of at least 0 and below 1, such as "
-                               "(0.9, 0.999)");
-    return;
-  }
+  if (ok)
+    llvm::copy(found, numbers.begin());
+  else
+    call.ctx.error(arg->range, message);
+}
+
+/// Reads `betas: (a, b)`.
+static void readBetas(EntryReader &call, OptimizerSpec &spec) {
+  double betas[2] = {spec.beta1, spec.beta2};
+  readNumbers(
+      call, "betas", betas, [](double beta) { return beta >= 0 && beta < 1; },
+      "'betas' are two numbers of at least 0 and below 1, such as (0.9, 0.999)");
   spec.beta1 = betas[0];
   spec.beta2 = betas[1];
+}
+
+/// Reads what only Muon has.
+static void readMuon(EntryReader &call, OptimizerSpec &spec) {
+  static constexpr int64_t kMostSteps = 99;
+  static constexpr llvm::StringRef kRules[] = {"original", "match_rms_adamw"};
+  if (const ast::Arg *steps = call.named("ns_steps")) {
+    spec.nsSteps = call.integer(*steps, 0).value_or(spec.nsSteps);
+    if (spec.nsSteps > kMostSteps)
+      call.ctx.error(steps->range, "'ns_steps' is at most " + llvm::Twine(kMostSteps) + ", found " +
+                                       llvm::Twine(spec.nsSteps));
+  }
+  readNumbers(
+      call, "ns_coefficients", spec.polynomial, [](double) { return true; },
+      "'ns_coefficients' are three numbers, such as (3.4445, -4.7750, 2.0315)");
+  if (const ast::Arg *rule = call.named("adjust_lr"))
+    if (std::optional<unsigned> word = call.word(*rule, kRules))
+      spec.adjustLr = kRules[*word];
 }
 
 static OptimizerSpec defaults(OptimizerKind kind) {
@@ -67,11 +98,22 @@ static OptimizerSpec defaults(OptimizerKind kind) {
     spec.weightDecay = 0.01;
   if (kind == OptimizerKind::Lion)
     spec.beta2 = 0.99;
+  if (kind == OptimizerKind::Lamb) {
+    spec.eps = 1e-6;
+    spec.weightDecay = 0.01;
+  }
+  if (kind == OptimizerKind::Muon) {
+    spec.momentum = 0.95;
+    spec.nesterov = true;
+    spec.eps = 1e-7;
+    spec.weightDecay = 0.1;
+  }
   return spec;
 }
 
 static void checkSgd(EntryReader &call, const OptimizerSpec &spec) {
-  if (spec.nesterov && (spec.momentum <= 0 || spec.dampening != 0))
+  if (spec.kind == OptimizerKind::Sgd && spec.nesterov &&
+      (spec.momentum <= 0 || spec.dampening != 0))
     call.ctx.error(call.range, "'nesterov' needs a momentum and no dampening");
 }
 
@@ -105,6 +147,7 @@ static std::optional<Candidate> readOptimizer(EntryReader &entry, const ast::Arg
   if (const ast::Arg *nesterov = call.named("nesterov"))
     spec.nesterov = call.flag(*nesterov).value_or(false);
   checkSgd(call, spec);
+  readMuon(call, spec);
   if (const ast::Arg *in = call.named("in")) {
     candidate.isDefault = false;
     if (model)
@@ -114,6 +157,19 @@ static std::optional<Candidate> readOptimizer(EntryReader &entry, const ast::Arg
     if (path.target == PathRef::Target::Value)
       entry.ctx.error(path.range, "'" + path.text + "' is no weight");
   return candidate;
+}
+
+/// Reports a weight that Muon can't update.
+static bool checkMatrix(Context &ctx, const Weight &weight, const OptimizerSpec &spec) {
+  size_t rank = weight.type.dims.size();
+  if (rank == 2)
+    return true;
+  ctx.error(spec.range, "'muon' updates matrices, but '" + weight.path + "' has " +
+                            llvm::Twine(rank) + (rank == 1 ? " dimension" : " dimensions") +
+                            "; name the matrices by 'in:' and give the rest to another optimizer, "
+                            "such as 'adamw(lr: 1e-3), muon(lr: 1e-3, in: blocks.w)'")
+      .note(weight.range, "the weight is declared " + ctx.lineOf(weight.range, spec.range));
+  return false;
 }
 
 /// Gives each trained weight to the optimizer with the strongest claim.
@@ -150,7 +206,10 @@ static void distribute(Context &ctx, std::vector<Candidate> &candidates, lang::S
           .note(weight.range, "the weight is declared " + ctx.lineOf(weight.range, range));
       return;
     }
-    candidates[owner[index]].spec.weights.push_back(index);
+    OptimizerSpec &spec = candidates[owner[index]].spec;
+    spec.weights.push_back(index);
+    if (spec.kind == OptimizerKind::Muon && !checkMatrix(ctx, weight, spec))
+      return;
   }
   if (!anyTrained && !ctx.diags.hasErrors())
     ctx.error(range, count == 0 ? "the model has no weights to train"

@@ -36,18 +36,21 @@ struct DataSpec {
   lang::SourceRange range;
 };
 
-enum class OptimizerKind : uint8_t { AdamW, Sgd, Lion };
+enum class OptimizerKind : uint8_t { AdamW, Sgd, Lion, Muon, Lamb };
 
 /// One optimizer with the weights that it updates. Weight decay holds for weights of two or more
 /// dimensions only.
 struct OptimizerSpec {
   OptimizerKind kind = OptimizerKind::AdamW;
   double lr = 0;
-  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8; ///< adamw; lion: beta1, beta2
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8; ///< adamw, lamb; lion: betas; muon: eps
   double weightDecay = 0;
-  double momentum = 0, dampening = 0; ///< sgd
-  bool nesterov = false;              ///< sgd
-  std::vector<uint32_t> weights;      ///< indices into Program::weights, trained ones, ascending
+  double momentum = 0, dampening = 0;               ///< sgd; muon: momentum
+  bool nesterov = false;                            ///< sgd, muon
+  int64_t nsSteps = 5;                              ///< muon: Newton-Schulz iterations
+  double polynomial[3] = {3.4445, -4.7750, 2.0315}; ///< muon: of each of them
+  llvm::StringRef adjustLr = "original";            ///< muon, or "match_rms_adamw"
+  std::vector<uint32_t> weights; ///< indices into Program::weights, trained ones, ascending
   lang::SourceRange range;
 };
 

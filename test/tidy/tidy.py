@@ -25,7 +25,7 @@ SIZE_EXCEPT = {"CMakeLists.txt": 120}
 FUNCTION_LINES = 60
 
 # Messages that no test expects, by folder. The numbers only go down.
-UNTESTED_MESSAGES = {"lang/": 87, "dialects/": 0, "compiler/": 23}
+UNTESTED_MESSAGES = {"lang/": 86, "dialects/": 0, "compiler/": 23}
 
 # What each folder may include, most specific first. Layers are also checked by CMake, library by library.
 MLIR = ("mlir/", "llvm/")

@@ -1,8 +1,9 @@
 //===- OptimizerGraph.cpp - Update rules as kernel graphs -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// AdamW and SGD as in PyTorch, Lion as in its paper (Chen et al., "Symbolic
-// discovery of optimization algorithms", 2023). The gradient is multiplied by
+// AdamW, SGD and the momentum of Muon as in PyTorch, Lion and LAMB as in their
+// papers (Chen et al., "Symbolic discovery of optimization algorithms", 2023; You
+// et al., "Large batch optimization for deep learning", 2020). The gradient is multiplied by
 // the clip factor here: a pass of its own over all gradients would cost as much
 // as the update itself.
 //===----------------------------------------------------------------------===//
@@ -40,6 +41,15 @@ public:
     case ptl::OptimizerKind::Lion:
       addLion();
       break;
+    case ptl::OptimizerKind::Muon:
+      addMuon();
+      break;
+    case ptl::OptimizerKind::Lamb:
+      addLamb();
+      break;
+    case ptl::OptimizerKind::Apply:
+      output(sub(decayed(hypers[0], hypers[1]), mul(hypers[0], gradient)));
+      break;
     }
     return std::move(graph);
   }
@@ -74,20 +84,42 @@ private:
   /// weight * (1 - lr * decay)
   Node *decayed(Node *lr, Node *decay) { return mul(weight, oneMinus(mul(lr, decay))); }
 
-  void addAdamW() {
-    Node *lr = hypers[0], *beta1 = hypers[1], *beta2 = hypers[2], *eps = hypers[3],
-         *decay = hypers[4];
+  /// What AdamW and LAMB have in common: new moments, and what they are divided by.
+  struct Moments {
+    Node *m, *v, *correction, *root; ///< `correction` is that of m
+  };
+  Moments moments(Node *beta1, Node *beta2, Node *eps) {
     Node *count = map(Map::Add, {step, constant(1, Elem::I64)}, Elem::I64);
     Node *correction1 = map(Map::OneMinusPower, {beta1, count}),
          *correction2 = map(Map::OneMinusPower, {beta2, count});
     Node *m = add(states[0], mul(sub(gradient, states[0]), oneMinus(beta1)));
     Node *v = add(mul(states[1], beta2), mul(mul(gradient, gradient), oneMinus(beta2)));
     Node *scale = map(Map::Recip, {map(Map::Sqrt, {correction2})});
-    Node *root = add(mul(map(Map::Sqrt, {v}), scale), eps);
-    Node *size = map(Map::Div, {lr, correction1});
-    output(sub(decayed(lr, decay), map(Map::Div, {mul(size, m), root})));
+    return {m, v, correction1, add(mul(map(Map::Sqrt, {v}), scale), eps)};
+  }
+
+  void addAdamW() {
+    Node *lr = hypers[0], *decay = hypers[4];
+    Moments next = moments(hypers[1], hypers[2], hypers[3]);
+    Node *size = map(Map::Div, {lr, next.correction});
+    output(sub(decayed(lr, decay), map(Map::Div, {mul(size, next.m), next.root})));
+    output(next.m);
+    output(next.v);
+  }
+
+  void addLamb() {
+    Moments next = moments(hypers[0], hypers[1], hypers[2]);
+    Node *size = map(Map::Recip, {next.correction});
+    output(add(map(Map::Div, {mul(size, next.m), next.root}), mul(hypers[3], weight)));
+    output(next.m);
+    output(next.v);
+  }
+
+  void addMuon() {
+    Node *rest = oneMinus(hypers[0]);
+    Node *m = add(states[0], mul(sub(gradient, states[0]), rest));
+    output(op.getNesterov() ? add(m, mul(sub(gradient, m), rest)) : m);
     output(m);
-    output(v);
   }
 
   void addSgd() {

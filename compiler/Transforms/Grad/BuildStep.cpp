@@ -10,6 +10,7 @@
 #include "compiler/Transforms/Grad/Passes.h"
 
 #include "compiler/Transforms/Grad/Differentiate.h"
+#include "compiler/Transforms/Grad/Directions.h"
 #include "compiler/Transforms/Grad/MaskRows.h"
 #include "compiler/Transforms/Grad/PieceBody.h"
 #include "compiler/Transforms/Grad/Signature.h"
@@ -45,7 +46,9 @@ private:
   unsigned accumulators(const Weight &weight) const;
   void addUses(ValueRange sums);
   Value clipFactor(Value norm);
+  Value hyper(unsigned number, StringRef name, bool decayed, Value scale);
   void optimizeGroup(unsigned number, bool decayed, Value scale);
+  void optimizeAlong(unsigned number, unsigned weight, bool decayed, Value scale);
   void finish(Value norm);
   Value argument(StringRef path) { return arguments.lookup(path); }
   void addResult(Value value, StringRef role, StringRef path);
@@ -250,16 +253,75 @@ Value StepBuilder::clipFactor(Value norm) {
                {e.div(argument("clip"), e.add(norm, e.like(norm, 1e-6))), e.like(norm, 1)});
 }
 
+/// A hyper-parameter of an optimizer; decay is 0 where none is due.
+Value StepBuilder::hyper(unsigned number, StringRef name, bool decayed, Value scale) {
+  if (name == "weight_decay" && !decayed)
+    return ptl::Emitter(builder, loss.getLoc()).like(scale, 0);
+  return argument(("opt" + Twine(number) + "." + name).str());
+}
+
+/// What torch.optim.Muon multiplies the learning rate of a matrix with.
+static double rateFactor(const Optimizer &optimizer, RankedTensorType matrix) {
+  auto rows = static_cast<double>(matrix.getDimSize(0));
+  auto cols = static_cast<double>(matrix.getDimSize(1));
+  auto rule = optimizer.settings.getAs<StringAttr>("adjust_lr");
+  return rule && rule.getValue() == "match_rms_adamw" ? 0.2 * std::sqrt(std::max(rows, cols))
+                                                      : std::sqrt(std::max(1.0, rows / cols));
+}
+
+/// The update of a weight by an optimizer that needs it whole: new states and a direction, what is
+/// made of that, and the step. Weight by weight, so that few directions are there at one time.
+void StepBuilder::optimizeAlong(unsigned number, unsigned weight, bool decayed, Value scale) {
+  const Optimizer &optimizer = signature.optimizers[number];
+  const Weight &owner = signature.weights[weight];
+  bool isMuon = optimizer.kind == ptl::OptimizerKind::Muon;
+  ptl::Emitter e(builder, owner.argument.getLoc());
+  Value old = step.getArgument(weight), counter = argument("step");
+  SmallVector<Value> states, hypers;
+  for (StringRef state : optimizer.states())
+    states.push_back(argument((owner.path + "#" + state).str()));
+  for (StringRef name : optimizer.hypers())
+    if (name != "lr" && !(isMuon && name == "weight_decay"))
+      hypers.push_back(hyper(number, name, decayed, scale));
+  hypers.push_back(scale);
+  auto nesterov = optimizer.settings.getAs<BoolAttr>("nesterov");
+  auto moved =
+      ptl::OptimizeOp::create(builder, e.loc, optimizer.kind, old, gradients[weight], states,
+                              hypers, counter, owner.path, nesterov && nesterov.getValue());
+  for (auto [state, value] : llvm::zip_equal(optimizer.states(), moved.getNewStates()))
+    updated[(owner.path + "#" + state).str()] = value;
+  Value direction = moved.getNewWeights()[0], factor;
+  Value lr = hyper(number, "lr", decayed, scale), decay = e.like(scale, 0);
+  if (isMuon) {
+    NewtonSchulz settings{optimizer.number("a"), optimizer.number("b"), optimizer.number("c"),
+                          optimizer.number("eps"),
+                          optimizer.settings.getAs<IntegerAttr>("ns_steps").getInt()};
+    direction = orthogonalize(e, direction, settings);
+    factor = e.like(scale, rateFactor(optimizer, cast<RankedTensorType>(old.getType())));
+    decay = hyper(number, "weight_decay", decayed, scale);
+  } else {
+    factor = trustRatio(e, old, direction);
+  }
+  auto applied = ptl::OptimizeOp::create(builder, e.loc, ptl::OptimizerKind::Apply, old, direction,
+                                         ValueRange(), ValueRange{lr, decay, factor}, counter,
+                                         owner.path, /*nesterov=*/false);
+  updated[owner.path] = applied.getNewWeights()[0];
+}
+
 /// One operation for the weights of an optimizer that decay, or for those that don't.
 void StepBuilder::optimizeGroup(unsigned number, bool decayed, Value scale) {
   const Optimizer &optimizer = signature.optimizers[number];
-  ptl::Emitter e(builder, loss.getLoc());
   SmallVector<unsigned> members;
   for (unsigned weight : optimizer.weights)
     if ((cast<RankedTensorType>(signature.weights[weight].argument.getType()).getRank() >= 2) ==
         decayed)
       members.push_back(weight);
-  if (members.empty())
+  bool isWhole =
+      llvm::is_contained({ptl::OptimizerKind::Muon, ptl::OptimizerKind::Lamb}, optimizer.kind);
+  if (isWhole)
+    for (unsigned weight : members)
+      optimizeAlong(number, weight, decayed, scale);
+  if (members.empty() || isWhole)
     return;
   SmallVector<Value> weights, grads, states, hypers;
   SmallVector<StringRef> names;
@@ -271,10 +333,8 @@ void StepBuilder::optimizeGroup(unsigned number, bool decayed, Value scale) {
   for (StringRef state : optimizer.states())
     for (StringRef name : names)
       states.push_back(argument((name + "#" + state).str()));
-  for (StringRef hyper : optimizer.hypers())
-    hypers.push_back(hyper == "weight_decay" && !decayed
-                         ? e.like(scale, 0)
-                         : argument(("opt" + Twine(number) + "." + hyper).str()));
+  for (StringRef name : optimizer.hypers())
+    hypers.push_back(hyper(number, name, decayed, scale));
   hypers.push_back(scale);
   bool nesterov = false;
   if (auto flag = optimizer.settings.getAs<BoolAttr>("nesterov"))

@@ -9,10 +9,11 @@ using namespace ptlc::grad;
 
 static constexpr llvm::StringLiteral kAdamWStates[] = {"m", "v"};
 static constexpr llvm::StringLiteral kLionStates[] = {"m"};
-static constexpr llvm::StringLiteral kSgdStates[] = {"momentum"};
+static constexpr llvm::StringLiteral kMomentum[] = {"momentum"};
 static constexpr llvm::StringLiteral kAdamWHypers[] = {"lr", "beta1", "beta2", "eps",
                                                        "weight_decay"};
 static constexpr llvm::StringLiteral kLionHypers[] = {"lr", "beta1", "beta2", "weight_decay"};
+static constexpr llvm::StringLiteral kMuonHypers[] = {"lr", "momentum", "weight_decay"};
 static constexpr llvm::StringLiteral kSgdHypers[] = {"lr", "momentum", "dampening", "weight_decay"};
 
 double Optimizer::number(StringRef name) const {
@@ -23,11 +24,16 @@ double Optimizer::number(StringRef name) const {
 ArrayRef<llvm::StringLiteral> Optimizer::states() const {
   switch (kind) {
   case ptl::OptimizerKind::AdamW:
+  case ptl::OptimizerKind::Lamb:
     return kAdamWStates;
   case ptl::OptimizerKind::Lion:
     return kLionStates;
   case ptl::OptimizerKind::Sgd:
-    return number("momentum") == 0 ? ArrayRef<llvm::StringLiteral>() : kSgdStates;
+    return number("momentum") == 0 ? ArrayRef<llvm::StringLiteral>() : kMomentum;
+  case ptl::OptimizerKind::Muon:
+    return kMomentum;
+  case ptl::OptimizerKind::Apply:
+    break;
   }
   return {};
 }
@@ -35,11 +41,16 @@ ArrayRef<llvm::StringLiteral> Optimizer::states() const {
 ArrayRef<llvm::StringLiteral> Optimizer::hypers() const {
   switch (kind) {
   case ptl::OptimizerKind::AdamW:
+  case ptl::OptimizerKind::Lamb:
     return kAdamWHypers;
   case ptl::OptimizerKind::Lion:
     return kLionHypers;
   case ptl::OptimizerKind::Sgd:
     return kSgdHypers;
+  case ptl::OptimizerKind::Muon:
+    return kMuonHypers;
+  case ptl::OptimizerKind::Apply:
+    break;
   }
   return {};
 }
@@ -80,7 +91,7 @@ LogicalResult Signature::readOptimizers(ModuleOp module, DictionaryAttr train) {
     std::optional<ptl::OptimizerKind> kind =
         ptl::symbolizeOptimizerKind(name ? name.getValue() : "");
     auto paths = settings.getAs<ArrayAttr>("weights");
-    if (!kind || !paths)
+    if (!kind || kind == ptl::OptimizerKind::Apply || !paths)
       return module.emitOpError("an optimizer of 'ptl.train' needs a kind and weights");
     Optimizer optimizer{*kind, settings, {}};
     for (StringRef path : paths.getAsValueRange<StringAttr>()) {

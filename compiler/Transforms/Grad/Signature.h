@@ -23,7 +23,8 @@ struct Optimizer {
   llvm::SmallVector<unsigned> weights; ///< indices into `Signature::weights`
   /// Names of the states of each weight, in the order of ptl.optimize.
   llvm::ArrayRef<llvm::StringLiteral> states() const;
-  /// Names of the hyper-parameters but `scale`, in the order of ptl.optimize.
+  /// Names of the hyper-parameters that are arguments of the step; but for those of muon and lamb,
+  /// which need two operations, in the order of ptl.optimize, without `scale`.
   llvm::ArrayRef<llvm::StringLiteral> hypers() const;
   double number(llvm::StringRef name) const;
 };

@@ -131,6 +131,10 @@ bool Planner::placeParts(rt::KernelOp kernel, StorageMap &map) {
 /// Places a group; false if two of its values share memory, so that it can't be one bucket.
 bool Planner::placeBucket(rt::KernelOp kernel, StorageMap &map) {
   SmallVector<SmallVector<Value>> areas = areasOf(kernel);
+  // Directions don't lie as weights do.
+  if (llvm::any_of(kernel.getBody().getOps<ptl::OptimizeOp>(),
+                   [](ptl::OptimizeOp op) { return op.makesDirections(); }))
+    return false;
   llvm::SetVector<unsigned> ids;
   size_t count = 0;
   for (const SmallVector<Value> &area : areas)

@@ -110,12 +110,39 @@ void StorageMap::placeInSlots(Operation *op) {
         place(result, pool);
 }
 
+/// The optimizer's result that a kernel's result is, or null.
+static OpResult optimizerResult(rt::KernelOp kernel, unsigned number) {
+  auto result = dyn_cast<OpResult>(kernel.getBody().front().getTerminator()->getOperand(number));
+  return result && isa<ptl::OptimizeOp>(result.getOwner()) ? result : OpResult();
+}
+
+/// True if `result` of a flat kernel is the direction of a weight, which has memory of its own.
+static bool isDirection(rt::KernelOp kernel, unsigned number) {
+  OpResult result = optimizerResult(kernel, number);
+  auto optimize = result ? cast<ptl::OptimizeOp>(result.getOwner()) : ptl::OptimizeOp();
+  return optimize && optimize.makesDirections() &&
+         result.getResultNumber() < optimize.getWeights().size();
+}
+
+/// True if a result is a direction of an optimizer or made of one. All that is comes behind all
+/// loops, and is needed for a while only.
+bool StorageMap::comesOfDirections(OpResult result) {
+  auto kernel = dyn_cast<rt::KernelOp>(result.getOwner());
+  bool is = kernel && kernel.getKind() == rt::KernelKind::Flat &&
+            isDirection(kernel, result.getResultNumber());
+  is |= llvm::any_of(result.getOwner()->getOperands(),
+                     [&](Value operand) { return ofDirections.contains(operand); });
+  if (is)
+    ofDirections.insert(result);
+  return is;
+}
+
 LogicalResult StorageMap::buildBlock(Block &block, rt::MemoryLevel level) {
   unsigned position = 1;
   for (Operation &op : block) {
     positions[&op] = position++;
-    for (Value result : op.getResults())
-      create(result, level, positions[&op]);
+    for (OpResult result : op.getResults())
+      create(result, comesOfDirections(result) ? rt::MemoryLevel::Micro : level, positions[&op]);
     placeInSlots(&op);
     if (auto accumulate = dyn_cast<ptl::AccumulateOp>(op))
       if (failed(buildBlock(*accumulate.getPiece().getParentBlock(), rt::MemoryLevel::Micro)))
@@ -223,12 +250,13 @@ void StorageMap::aliasChunks(rt::ChunksOp chunks) {
 
 /// New weights and states take the place of the old ones.
 LogicalResult StorageMap::aliasOptimizer(rt::KernelOp kernel) {
-  Block &body = kernel.getBody().front();
-  for (auto [number, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
-    auto result = dyn_cast<OpResult>(value);
-    auto optimize = result ? dyn_cast<ptl::OptimizeOp>(result.getOwner()) : ptl::OptimizeOp();
-    if (!optimize)
+  for (unsigned number = 0; number < kernel.getNumResults(); ++number) {
+    OpResult result = optimizerResult(kernel, number);
+    if (!result)
       return kernel.emitOpError("of kind flat must return what an optimizer makes");
+    if (isDirection(kernel, number))
+      continue;
+    auto optimize = cast<ptl::OptimizeOp>(result.getOwner());
     unsigned index = result.getResultNumber(), weights = optimize.getWeights().size();
     Value old =
         index < weights ? optimize.getWeights()[index] : optimize.getStates()[index - weights];

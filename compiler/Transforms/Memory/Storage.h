@@ -58,6 +58,7 @@ private:
   mlir::LogicalResult buildBlock(mlir::Block &block, rt::MemoryLevel level);
   unsigned add(int64_t bytes, rt::MemoryLevel level, mlir::Block *block, unsigned position);
   void create(mlir::Value value, rt::MemoryLevel level, unsigned position);
+  bool comesOfDirections(mlir::OpResult result);
   void placeInSlots(mlir::Operation *op);
   void join(unsigned id, unsigned into, int64_t shift = 0);
   unsigned find(unsigned id) const;
@@ -76,6 +77,7 @@ private:
   std::vector<int64_t> shifts; ///< bytes from the beginning of the parent
   llvm::DenseMap<mlir::Value, unsigned> ids;
   std::vector<mlir::Value> order;
+  llvm::DenseSet<mlir::Value> ofDirections;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
   llvm::DenseMap<mlir::Operation *, unsigned> bodies;
 };

@@ -43,6 +43,8 @@ void Step::findHolders(const Routes &routes) {
         add(argumentText(function, number, "ptl.path"), routes.place()[stage]);
   }
   function.walk([&](ptl::OptimizeOp op) {
+    if (!op.readsGradients())
+      return;
     for (auto [weight, gradient, name] :
          llvm::zip_equal(op.getWeights(), op.getGrads(), op.getNames().getAsRange<StringAttr>())) {
       for (Value sum : sumsOf(gradient))
@@ -284,6 +286,8 @@ Value RankProgram::get(Value value) {
 /// Sums of weights that other ranks use, too: each gives its own to every other.
 void RankProgram::exchange() {
   step.function.walk([&](ptl::OptimizeOp op) {
+    if (!op.readsGradients())
+      return;
     for (auto [name, gradient] :
          llvm::zip_equal(op.getNames().getAsRange<StringAttr>(), op.getGrads())) {
       if (!step.holds(rank, name.getValue()))

@@ -78,10 +78,10 @@ static void close(std::vector<Bucket> &buckets, const Alike &alike, SmallVector<
   buckets.push_back(std::move(bucket));
 }
 
-/// From level 2 on, what is gathered or scattered at one time is a layer.
+/// From level 2 on, what is gathered or scattered at one time is a layer; of directions, always.
 static void cutLayers(std::vector<Bucket> &buckets, Alike &alike, const zero::Plan &plan,
-                      int64_t leastBytes, unsigned &next) {
-  if (alike.rule.level < 2)
+                      int64_t leastBytes, unsigned &next, bool isOfDirections = false) {
+  if (alike.rule.level < 2 && !isOfDirections)
     return close(buckets, alike, std::move(alike.members), plan, next);
   SmallVector<Member, 0> now;
   int64_t bytes = 0;
@@ -163,6 +163,6 @@ Division zero::divide(ptl::OptimizeOp op, const Plan &plan, int64_t leastBytes, 
     alike.members.push_back(std::move(member));
   }
   for (auto &[key, alike] : groups)
-    cutLayers(division.buckets, alike, plan, leastBytes, next);
+    cutLayers(division.buckets, alike, plan, leastBytes, next, op.makesDirections());
   return division;
 }

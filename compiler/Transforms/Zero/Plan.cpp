@@ -54,6 +54,8 @@ LogicalResult zero::Plan::findStages(ModuleOp module) {
     return failure();
   stages = parts->stagesOfArguments();
   step.walk([&](ptl::OptimizeOp op) {
+    if (!op.readsGradients())
+      return;
     for (auto [weight, gradient] : llvm::zip_equal(op.getWeights(), op.getGrads()))
       for (Value sum : stage::sumsOf(gradient, loop))
         stages[weight].insert(parts->stageOf(parts->ofSum(cast<OpResult>(sum).getResultNumber())));

@@ -5,6 +5,7 @@
 // Parameter Models" (2020), section 5: stage 1 splits states, stage 2 gradients,
 // stage 3 weights. compiler/doc/Zero.md says how and why.
 //===----------------------------------------------------------------------===//
+#include "compiler/Transforms/Zero/Directions.h"
 #include "compiler/Transforms/Zero/Gather.h"
 #include "compiler/Transforms/Zero/Loop.h"
 #include "compiler/Transforms/Zero/Norm.h"
@@ -41,6 +42,7 @@ private:
   void takeNorm();
   void keepRest(ptl::OptimizeOp op, ArrayRef<unsigned> numbers);
   void update(ptl::OptimizeOp op, const Bucket &bucket);
+  void stepAlong(ptl::OptimizeOp op, const Bucket &bucket, Value weights, Value part);
   void replaceWhole(const Bucket &bucket, Value part);
   template <typename Visitor> void forEachBucket(Visitor &&visit) {
     for (Update &update : updates)
@@ -56,6 +58,7 @@ private:
   std::vector<Update> updates;
   std::vector<Bucket> frozen;
   std::vector<SplitWeights> splitWeights;
+  SmallVector<ptl::OptimizeOp> superfluous;
 };
 } // namespace
 
@@ -71,8 +74,10 @@ static void keepOrder(func::FuncOp step) {
 
 bool Splitter::collect() {
   unsigned next = 0;
+  mergeDirections(step, plan);
   for (auto op : step.getBody().front().getOps<ptl::OptimizeOp>())
-    updates.push_back({op, divide(op, plan, leastBytes, next)});
+    if (op.readsGradients())
+      updates.push_back({op, divide(op, plan, leastBytes, next)});
   frozen = divideFrozen(step, plan, leastBytes, next);
   return next > 0;
 }
@@ -214,6 +219,8 @@ void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
   };
   auto mesh = FlatSymbolRefAttr::get(op.getContext(), "mesh");
   spmd::AxesAttr axes = plan.attribute(bucket.axes);
+  if (op.makesDirections())
+    moveToUse(builder, op, bucket);
   SmallVector<Value> weights = pick(op.getWeights(), 0), states;
   Value part = bucket.level < 3 ? spmd::BucketSliceOp::create(builder, op.getLoc(), bucket.part,
                                                               weights, mesh, axes)
@@ -233,6 +240,8 @@ void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
   split->setAttr("ptl.members", builder.getStrArrayAttr(paths));
   for (unsigned kind = 0; kind < kinds; ++kind)
     signature.returns(states[kind], split.getNewStates()[kind], pick(op.getNewStates(), kind));
+  if (op.makesDirections())
+    return stepAlong(op, bucket, part, split.getNewWeights()[0]);
   if (bucket.level == 3) {
     signature.returns(part, split.getNewWeights()[0], pick(op.getNewWeights(), 0));
     replaceWhole(bucket, part);
@@ -245,6 +254,20 @@ void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
                                       split.getNewWeights()[0], mesh, axes, reason);
   for (auto [member, value] : llvm::zip_equal(bucket.members, whole.getOutputs()))
     op.getNewWeights()[member.number].replaceAllUsesWith(value);
+}
+
+/// Gives the directions of a bucket to all ranks; weights in parts take their steps in parts.
+void Splitter::stepAlong(ptl::OptimizeOp op, const Bucket &bucket, Value weights, Value part) {
+  gatherDirections(builder, op, bucket, plan, part);
+  if (bucket.level < 3)
+    return;
+  SmallVector<ptl::OptimizeOp> steps = stepsOf(bucket);
+  SmallVector<Value> old;
+  for (ptl::OptimizeOp each : steps)
+    old.push_back(each.getNewWeights()[0]);
+  signature.returns(weights, stepPart(steps, bucket, plan, weights), old);
+  llvm::append_range(superfluous, steps);
+  replaceWhole(bucket, weights);
 }
 
 void Splitter::run() {
@@ -272,6 +295,8 @@ void Splitter::run() {
   for (Update &each : updates)
     if (!each.division.buckets.empty())
       each.op.erase();
+  for (ptl::OptimizeOp op : superfluous)
+    op.erase();
   gatherWeights(splitWeights, plan);
   signature.eraseArguments();
   SmallVector<const Bucket *> buckets;

@@ -99,6 +99,22 @@ func.func @optimize_c2_results(%w: tensor<8xf32, #ptl.dims<[embed]>>, %g: tensor
 
 // -----
 
+func.func @optimize_c2_apply(%w: tensor<8xf32, #ptl.dims<[embed]>>, %g: tensor<8xf32, #ptl.dims<[embed]>>, %m: tensor<8xf32, #ptl.dims<[embed]>>, %h: tensor<f32>, %step: tensor<i64>) {
+  // expected-error @below {{'apply' can't have 1 states for 1 weights}}
+  %r:2 = ptl.optimize apply weights(%w : tensor<8xf32, #ptl.dims<[embed]>>) grads(%g : tensor<8xf32, #ptl.dims<[embed]>>) states(%m : tensor<8xf32, #ptl.dims<[embed]>>) hypers(%h, %h, %h : tensor<f32>, tensor<f32>, tensor<f32>) step %step : tensor<i64> names ["w"] -> (tensor<8xf32, #ptl.dims<[embed]>>) states(tensor<8xf32, #ptl.dims<[embed]>>)
+  return
+}
+
+// -----
+
+func.func @optimize_c3_muon(%w: tensor<8xf32, #ptl.dims<[embed]>>, %g: tensor<8xf32, #ptl.dims<[embed]>>, %m: tensor<8xf32, #ptl.dims<[embed]>>, %h: tensor<f32>, %step: tensor<i64>) {
+  // expected-error @below {{'muon' takes 2 hyper-parameters, found 1}}
+  %r:2 = ptl.optimize muon weights(%w : tensor<8xf32, #ptl.dims<[embed]>>) grads(%g : tensor<8xf32, #ptl.dims<[embed]>>) states(%m : tensor<8xf32, #ptl.dims<[embed]>>) hypers(%h : tensor<f32>) step %step : tensor<i64> names ["w"] -> (tensor<8xf32, #ptl.dims<[embed]>>) states(tensor<8xf32, #ptl.dims<[embed]>>)
+  return
+}
+
+// -----
+
 func.func @optimize_c3(%w: tensor<8xf32, #ptl.dims<[embed]>>, %g: tensor<8xf32, #ptl.dims<[embed]>>, %m: tensor<8xf32, #ptl.dims<[embed]>>, %h: tensor<f32>, %step: tensor<i64>) {
   // expected-error @below {{'lion' takes 5 hyper-parameters, found 4}}
   %r:2 = ptl.optimize lion weights(%w : tensor<8xf32, #ptl.dims<[embed]>>) grads(%g : tensor<8xf32, #ptl.dims<[embed]>>) states(%m : tensor<8xf32, #ptl.dims<[embed]>>) hypers(%h, %h, %h, %h : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) step %step : tensor<i64> names ["w"] -> (tensor<8xf32, #ptl.dims<[embed]>>) states(tensor<8xf32, #ptl.dims<[embed]>>)

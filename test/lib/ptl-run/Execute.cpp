@@ -93,10 +93,26 @@ static llvm::Expected<Results> runMicrobatch(ptl::MicrobatchOp op, const OpState
   return Results{block(state[0], op.getDim(), number * size, size)};
 }
 
+static Optimizer optimizerOf(ptl::OptimizerKind kind) {
+  switch (kind) {
+  case ptl::OptimizerKind::AdamW:
+    return Optimizer::AdamW;
+  case ptl::OptimizerKind::Sgd:
+    return Optimizer::Sgd;
+  case ptl::OptimizerKind::Lion:
+    return Optimizer::Lion;
+  case ptl::OptimizerKind::Muon:
+    return Optimizer::Muon;
+  case ptl::OptimizerKind::Lamb:
+    return Optimizer::Lamb;
+  case ptl::OptimizerKind::Apply:
+    return Optimizer::Apply;
+  }
+  llvm_unreachable("a kind of optimizer");
+}
+
 static llvm::Expected<Results> runOptimize(ptl::OptimizeOp op, const OpState &state) {
-  Optimizer kind = op.getKind() == ptl::OptimizerKind::AdamW ? Optimizer::AdamW
-                   : op.getKind() == ptl::OptimizerKind::Sgd ? Optimizer::Sgd
-                                                             : Optimizer::Lion;
+  Optimizer kind = optimizerOf(op.getKind());
   size_t count = op.getWeights().size(), perWeight = op.getStatesPerWeight();
   size_t hyper = 2 * count + count * perWeight;
   Hypers hypers;

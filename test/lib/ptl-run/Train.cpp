@@ -21,11 +21,26 @@ static constexpr llvm::StringLiteral kAdamW[] = {"lr",  "beta1",        "beta2",
 static constexpr llvm::StringLiteral kSgd[] = {"lr", "momentum", "dampening", "weight_decay",
                                                "scale"};
 static constexpr llvm::StringLiteral kLion[] = {"lr", "beta1", "beta2", "weight_decay", "scale"};
+static constexpr llvm::StringLiteral kMuon[] = {"momentum", "scale"};
+static constexpr llvm::StringLiteral kLamb[] = {"beta1", "beta2", "eps", "weight_decay", "scale"};
+static constexpr llvm::StringLiteral kApply[] = {"lr", "weight_decay", "scale"};
 
 llvm::ArrayRef<llvm::StringLiteral> hyperNames(Optimizer optimizer) {
-  if (optimizer == Optimizer::AdamW)
+  switch (optimizer) {
+  case Optimizer::AdamW:
     return kAdamW;
-  return optimizer == Optimizer::Sgd ? llvm::ArrayRef(kSgd) : llvm::ArrayRef(kLion);
+  case Optimizer::Sgd:
+    return kSgd;
+  case Optimizer::Lion:
+    return kLion;
+  case Optimizer::Muon:
+    return kMuon;
+  case Optimizer::Lamb:
+    return kLamb;
+  case Optimizer::Apply:
+    return kApply;
+  }
+  return {};
 }
 
 void setHyper(Hypers &hypers, llvm::StringRef name, double value) {
@@ -42,13 +57,27 @@ void setHyper(Hypers &hypers, llvm::StringRef name, double value) {
        .Default(&ignored) = value;
 }
 
-static void adamw(double &weight, double &m, double &v, double g, const Hypers &h) {
+/// The step of Adam for a learning rate of 1.
+static double adam(double &m, double &v, double g, const Hypers &h) {
   double count = static_cast<double>(h.step + 1);
-  weight *= 1 - h.lr * h.weightDecay;
   m = h.beta1 * m + (1 - h.beta1) * g;
   v = h.beta2 * v + (1 - h.beta2) * g * g;
   double correction1 = 1 - std::pow(h.beta1, count), correction2 = 1 - std::pow(h.beta2, count);
-  weight -= h.lr / correction1 * m / (std::sqrt(v) / std::sqrt(correction2) + h.eps);
+  return m / correction1 / (std::sqrt(v) / std::sqrt(correction2) + h.eps);
+}
+
+static void adamw(double &weight, double &m, double &v, double g, const Hypers &h) {
+  weight *= 1 - h.lr * h.weightDecay;
+  weight -= h.lr * adam(m, v, g, h);
+}
+
+static void lamb(double &weight, double &m, double &v, double g, const Hypers &h) {
+  weight = adam(m, v, g, h) + h.weightDecay * weight;
+}
+
+static void muon(double &weight, double &m, double g, const Hypers &h) {
+  m = h.momentum * m + (1 - h.momentum) * g;
+  weight = h.nesterov ? h.momentum * m + (1 - h.momentum) * g : m;
 }
 
 /// `buffer` is null without momentum. The first gradient enters the buffer undamped.
@@ -77,12 +106,26 @@ Update optimize(Optimizer optimizer, const Update &before, const Tensor &gradien
     states.push_back(state.mutableData());
   for (int64_t i = 0; i < gradient.count(); ++i) {
     double g = hypers.scale * gradient[i];
-    if (optimizer == Optimizer::AdamW)
+    switch (optimizer) {
+    case Optimizer::AdamW:
       adamw(weight[i], states[0][i], states[1][i], g, hypers);
-    else if (optimizer == Optimizer::Sgd)
+      break;
+    case Optimizer::Sgd:
       sgd(weight[i], states.empty() ? nullptr : states[0] + i, g, hypers);
-    else
+      break;
+    case Optimizer::Lion:
       lion(weight[i], states[0][i], g, hypers);
+      break;
+    case Optimizer::Muon:
+      muon(weight[i], states[0][i], g, hypers);
+      break;
+    case Optimizer::Lamb:
+      lamb(weight[i], states[0][i], states[1][i], g, hypers);
+      break;
+    case Optimizer::Apply:
+      weight[i] = weight[i] * (1 - hypers.lr * hypers.weightDecay) - hypers.lr * g;
+      break;
+    }
   }
   return after;
 }

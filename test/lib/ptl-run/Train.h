@@ -10,7 +10,7 @@ namespace ptlc::run {
 /// The square root of the sum of squares of all elements of all tensors.
 double globalNorm(llvm::ArrayRef<Tensor> tensors);
 
-enum class Optimizer : uint8_t { AdamW, Sgd, Lion };
+enum class Optimizer : uint8_t { AdamW, Sgd, Lion, Muon, Lamb, Apply };
 
 /// What one update reads besides the tensors; `scale` multiplies the gradient first. Unused fields
 /// keep their defaults.
@@ -25,12 +25,14 @@ llvm::ArrayRef<llvm::StringLiteral> hyperNames(Optimizer optimizer);
 /// Sets the hyper-parameter `name`.
 void setHyper(Hypers &hypers, llvm::StringRef name, double value);
 
-/// A weight with its states: adamw m and v; sgd the momentum buffer or none; lion m.
+/// A weight with its states: adamw and lamb m and v; sgd the momentum buffer or none; lion and muon
+/// m. Of muon and lamb `weight` becomes the direction of the step.
 struct Update {
   Tensor weight;
   llvm::SmallVector<Tensor, 2> states;
 };
-/// One step of torch.optim.AdamW, torch.optim.SGD, or Lion (Chen et al. 2023, algorithm 2).
+/// One step of torch.optim.AdamW, torch.optim.SGD, or Lion (Chen et al. 2023, algorithm 2); what
+/// torch.optim.Muon and LAMB (You et al. 2020, algorithm 2) do element by element, or their step.
 Update optimize(Optimizer optimizer, const Update &before, const Tensor &gradient,
                 const Hypers &hypers);
 

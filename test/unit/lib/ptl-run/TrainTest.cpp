@@ -57,6 +57,36 @@ TEST(Train, Lion) {
   EXPECT_NEAR(after.states[0].scalar(), 0.99 * -0.5 + 0.01 * 4, 1e-15);
 }
 
+// Muon: the direction is the gradient mixed with the new momentum once more, or the momentum
+// itself.
+TEST(Train, MuonDirection) {
+  Hypers h;
+  h.momentum = 0.75;
+  Update after = optimize(Optimizer::Muon, {scalar(9), {scalar(2)}}, scalar(-2), h);
+  EXPECT_DOUBLE_EQ(after.states[0].scalar(), 1);
+  EXPECT_DOUBLE_EQ(after.weight.scalar(), 1);
+  h.nesterov = true;
+  after = optimize(Optimizer::Muon, {scalar(9), {scalar(2)}}, scalar(-2), h);
+  EXPECT_DOUBLE_EQ(after.weight.scalar(), 0.75 * 1 + 0.25 * -2);
+}
+
+// LAMB: the first direction is the gradient's sign (nearly) and the decay.
+TEST(Train, LambDirection) {
+  Hypers h{0, 0.9, 0.99, 1e-9, 0.5};
+  Update after = optimize(Optimizer::Lamb, {scalar(4), {scalar(0), scalar(0)}}, scalar(-3), h);
+  EXPECT_NEAR(after.weight.scalar(), -1 + 0.5 * 4, 1e-8);
+  EXPECT_NEAR(after.states[0].scalar(), -0.3, 1e-15);
+}
+
+// The step along a direction: decay, then the direction times its factor and the rate.
+TEST(Train, Apply) {
+  Hypers h;
+  h.lr = 0.5;
+  h.weightDecay = 0.25;
+  h.scale = 3;
+  EXPECT_DOUBLE_EQ(optimize(Optimizer::Apply, {scalar(8), {}}, scalar(2), h).weight.scalar(), 4);
+}
+
 // The clip factor multiplies the gradient before everything else.
 TEST(Train, ScaleComesFirst) {
   Hypers h;
