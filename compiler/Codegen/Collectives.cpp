@@ -8,6 +8,7 @@
 
 #include "compiler/Analysis/Kernel/BuildGraph.h"
 #include "compiler/Support/Location.h"
+#include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -224,6 +225,8 @@ json::Object codegen::describeCollective(Operation *op, const Places &places, in
   json::Object object{{"times", times}, {"line", lineOf(op->getLoc())}};
   if (auto other = op->getAttrOfType<StringAttr>(spmd::kInsteadOf))
     object["instead_of"] = other.str();
+  if (op->hasAttr(rt::kStarted))
+    object["overlaps"] = true;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](spmd::AllReduceOp reduce) {
         describeReduce(object, reduce, places);

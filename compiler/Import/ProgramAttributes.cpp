@@ -375,6 +375,7 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Progr
       .integer("microbatches", plan.microbatches)
       .text("microbatches_line", import::placeOf(plan.microbatchesRange, sources))
       .flag("reproducible", plan.reproducible)
+      .flag("overlap", plan.overlap.value_or(false))
       .add("zero", zeroAttribute(builder, program, plan, sources))
       .get();
 }

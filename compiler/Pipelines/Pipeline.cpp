@@ -30,6 +30,8 @@ static constexpr PassRow kTable[] = {
      "what is pending is known, and collectives haven't been merged"},
     {"stage-cut-stages", Phase::Pipelined,
      "collectives are known, and travel with what makes their operands"},
+    {"comm-finish-in-loop", Phase::Comm,
+     "sums that stand in the loop are merged with those that are made near them"},
     {"comm-combine-all-reduces", Phase::Comm,
      "all collectives are known, and nothing has been fused around them"},
     {"canonicalize", Phase::Kernels, "partitioning leaves sums of scattered and other gradients"},
@@ -39,6 +41,8 @@ static constexpr PassRow kTable[] = {
     {"fuse-rows", Phase::Kernels, "memory is read and written once per group, not per operation"},
     {"fuse-outline-single", Phase::Kernels, "whatever isn't fused is a kernel of its own"},
     {"fuse-chunk-rows", Phase::Kernels, "which kernels make and read a large value is known now"},
+    {"comm-start-collectives", Phase::Kernels,
+     "what can run beside a collective is known when everything is a kernel"},
     {"memory-plan-buffers", Phase::Memory,
      "lifetimes are those of kernels, so this comes after them"},
     {"cuda-lower-row-kernels", Phase::Gpu, "layouts decide what 16 bytes hold (--target=cuda)"},
@@ -74,6 +78,12 @@ static constexpr OrderRow kConstraints[] = {
     {"canonicalize", "fuse-restore-places", "this mends what it does"},
     {"shard-partition", "fuse-outline-single", "kernels are made of local operations"},
     {"fuse-outline-single", "fuse-chunk-rows", "it moves whole kernels"},
+    {"zero-split-storage", "comm-finish-in-loop", "it scatters what it can in the loop by itself"},
+    {"comm-finish-in-loop", "comm-combine-all-reduces", "a bucket holds what becomes known in turn"},
+    {"comm-combine-all-reduces", "comm-start-collectives", "a bucket is started as one"},
+    {"fuse-chunk-rows", "comm-start-collectives", "a loop over pieces is one operation beside it"},
+    {"comm-start-collectives", "memory-plan-buffers",
+     "memory belongs to a collective from its start to its end"},
 };
 
 llvm::ArrayRef<PassRow> ptlc::pipelineTable() { return kTable; }

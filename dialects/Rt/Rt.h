@@ -15,4 +15,11 @@
 #define GET_OP_CLASSES
 #include "dialects/Rt/RtOps.h.inc"
 
+namespace ptlc::rt {
+
+/// Of a collective, a unit: it is only started where it stands; its only user is a rt.wait.
+inline constexpr llvm::StringLiteral kStarted = "rt.started";
+
+} // namespace ptlc::rt
+
 #endif // PTLC_DIALECTS_RT_RT_H

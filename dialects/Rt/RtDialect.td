@@ -12,6 +12,7 @@ def Rt_Dialect : Dialect {
   let cppNamespace = "::ptlc::rt";
   let dependentDialects = ["::ptlc::ptl::PtlDialect"];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 #endif // PTLC_DIALECTS_RT_RTDIALECT_TD

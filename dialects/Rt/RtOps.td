@@ -149,4 +149,30 @@ def Rt_ExchangeOp : Op<Rt_Dialect, "exchange"> {
   let assemblyFormat = "$mine `with` $peer attr-dict `:` functional-type($mine, $theirs)";
 }
 
+def Rt_WaitOp : Op<Rt_Dialect, "wait", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Finishes a collective that was only started";
+  let description = [{
+    A collective with the unit attribute `rt.started` begins where it stands and doesn't wait
+    for other devices. What it makes is known behind its `rt.wait`, and its memory belongs to
+    it until then: that of its results, and that of `kept`, which are operands that it reads and
+    that the results don't lie on. All devices start, and wait, in the same order.
+
+    * (C1) `values` are all results, in order, of one started collective of the same block.
+    * (C2) `kept` are operands of that collective.
+    * (C3) results have the types of `values`.
+
+    Made by: Comm.
+
+    Example: `%w:2 = rt.wait %v#0, %v#1 keeps %p : tensor<19xf32, ...> : tensor<8x4xf32, ...>, tensor<6xf32, ...> -> tensor<8x4xf32, ...>, tensor<6xf32, ...>`
+  }];
+  let arguments = (ins Variadic<Ptl_Tensor>:$values, Variadic<Ptl_Tensor>:$kept);
+  let results = (outs Variadic<Ptl_Tensor>:$results);
+  let hasVerifier = 1;
+  let assemblyFormat = "$values (`keeps` $kept^ `:` type($kept))? attr-dict `:` type($values) `->` type($results)";
+  let extraClassDeclaration = [{
+    /// The collective that this waits for.
+    ::mlir::Operation *getCollective() { return getValues().front().getDefiningOp(); }
+  }];
+}
+
 #endif // PTLC_DIALECTS_RT_RTOPS_TD

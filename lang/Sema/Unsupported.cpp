@@ -41,8 +41,6 @@ void Refusal::storage() {
 }
 
 void Refusal::communication() {
-  if (plan.overlap.value_or(false))
-    refuse(plan.overlapRange, "'overlap'");
   for (const Promise &promise : plan.promises)
     if (promise.what == Promise::What::Time)
       refuse(promise.range, "'assert time'");

@@ -61,6 +61,8 @@ def program(case, run, options):
     rules += [f"zero {options.zero}"] if given("zero") else []
     rules += [f"remat {options.remat}"] if given("remat") else []
     rules += ["reproducible"] if given("reproducible") else []
+    rules += [f"bucket {options.bucket}"] if given("bucket") else []
+    rules += ["overlap"] if given("overlap") else []
     return (f"{(HERE / 'Inputs' / (kind + '.ptl')).read_text()}\n"
             f"train {MODELS[kind]} {{\n  data {data}\n  batch {run['batch']}\n  steps {run['steps']}\n  optimizer {rule}\n{schedule}{clip}}}\n\n"
             f"plan golden on mesh({mesh}) {{ {'; '.join(rules)} }}\n")

@@ -48,10 +48,12 @@ class Program:
     def __init__(self, options):
         self.case = golden.HERE / "golden" / options.case
         self.ranks = golden.ranks(options.mesh)
-        self.work = options.workdir.resolve() / f"{options.case}-{options.mesh}"
+        variant = "".join(letter if letter.isalnum() else "_" for letter in options.zero)
+        self.work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{variant}"
         self.work.mkdir(parents=True, exist_ok=True)
         run = json.loads((self.case / "expected.json").read_text())
         golden.build(self.case, run, options, self.work, "--no-check")
+        self.overlaps = options.overlap
         self.init = ["--init", str(self.case / "init.safetensors")]
         # Comparing replicas is many fetches, each of which waits for a process that may not have a core.
         self.shorter = ["--steps", "5"] if options.short else ["--check-replicas"]
@@ -99,6 +101,8 @@ def compare(program):
     traces = [json.loads((program.work / f"{name}.trace").read_text())["traceEvents"] for name in outputs]
     names = [sorted((event["tid"], event["name"]) for event in trace if "tid" in event) for trace in traces]
     expect(names[0] == names[1], f"trace: {len(names[0])} events")
+    starts, waits = (sum(name.startswith(word) for _, name in names[0]) for word in ("start ", "wait for "))
+    expect(starts == waits and (starts > 0) == program.overlaps, f"{starts} collectives are started and waited for")
     reports = [json.loads((program.work / f"{name}.report").read_text()) for name in outputs]
     expect(reports[0]["collectives"] == reports[1]["collectives"], "report")
 
@@ -165,6 +169,9 @@ def main():
     parser.add_argument("--mesh", required=True)
     parser.add_argument("--shard", default="batch: dp")
     parser.add_argument("--microbatches", type=int, default=1)
+    parser.add_argument("--zero", default="", help="what is stored in parts: '1, over: dp'")
+    parser.add_argument("--overlap", action="store_true")
+    parser.add_argument("--bucket", default="", help="as 64 KB")
     parser.add_argument("--failures", action="store_true")
     parser.add_argument("--short", action="store_true", help="five steps, replicas aren't compared: for many more processes than cores")
     parser.add_argument("--resume", action="store_true")

@@ -374,11 +374,21 @@ LogicalResult StageCode::emitChunks(rt::ChunksOp chunks) {
   return success();
 }
 
+void StageCode::emitCollective(StringRef function, Operation *op) {
+  b.CreateCall(declare(function, {pointer, pointer, i32}),
+               {rank, arena, b.getInt32(schedule.indexOf(op))});
+}
+
 LogicalResult StageCode::emitOperation(Operation *op) {
   makeRoom(op);
   setPlace(op);
-  if (auto kernel = dyn_cast<rt::KernelOp>(op))
-    return emitKernel(kernel);
+  if (auto kernel = dyn_cast<rt::KernelOp>(op)) {
+    if (failed(emitKernel(kernel)))
+      return failure();
+    if (onTheirWay > 0)
+      b.CreateCall(declare("ptlrt_collective_progress", {pointer}), {rank});
+    return success();
+  }
   if (auto chunks = dyn_cast<rt::ChunksOp>(op))
     return emitChunks(chunks);
   if (auto norm = dyn_cast<ptl::GlobalNormOp>(op))
@@ -392,8 +402,14 @@ LogicalResult StageCode::emitOperation(Operation *op) {
   if (spmd::isCollective(op)) {
     if (failed(codegen::checkCollective(op)))
       return failure();
-    b.CreateCall(declare("ptlrt_collective", {pointer, pointer, i32}),
-                 {rank, arena, b.getInt32(schedule.indexOf(op))});
+    bool starts = op->hasAttr(rt::kStarted);
+    onTheirWay += starts;
+    emitCollective(starts ? "ptlrt_collective_start" : "ptlrt_collective", op);
+    return success();
+  }
+  if (auto wait = dyn_cast<rt::WaitOp>(op)) {
+    --onTheirWay;
+    emitCollective("ptlrt_collective_wait", wait.getCollective());
     return success();
   }
   if (isa<rt::ExchangeOp>(op)) {

@@ -47,6 +47,7 @@ private:
   /// Begins the next part if this one is long. Values of the part are not used behind this.
   void makeRoom(mlir::Operation *op);
   mlir::LogicalResult emitOperation(mlir::Operation *op);
+  void emitCollective(llvm::StringRef function, mlir::Operation *op);
   mlir::LogicalResult emitKernel(rt::KernelOp kernel);
   mlir::LogicalResult emitGemm(rt::KernelOp kernel);
   mlir::LogicalResult emitAttention(rt::KernelOp kernel);
@@ -88,6 +89,7 @@ private:
   std::string stageName;
   llvm::SmallVector<llvm::Function *> parts; ///< of the stage
   unsigned calls = 0;                        ///< in the part, about
+  int onTheirWay = 0;                        ///< collectives that are started, not waited for
   ArgumentArea buffers, scalars;
 };
 

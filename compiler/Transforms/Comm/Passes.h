@@ -4,6 +4,7 @@
 #ifndef PTLC_COMPILER_TRANSFORMS_COMM_PASSES_H
 #define PTLC_COMPILER_TRANSFORMS_COMM_PASSES_H
 
+#include "dialects/Rt/Rt.h"
 #include "dialects/Spmd/Spmd.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

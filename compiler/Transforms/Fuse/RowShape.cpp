@@ -107,7 +107,7 @@ bool fuse::isMatrixProduct(ptl::DotOp op, std::string &error) {
 
 bool fuse::staysOutside(Operation *op) {
   return isa<ptl::AccumulateOp, ptl::YieldOp, ptl::MicrobatchOp, ptl::GlobalNormOp, ptl::ReshapeOp,
-             ptl::StopGradientOp, rt::KernelOp, rt::ChunksOp, rt::ReturnOp, rt::SendOp,
+             ptl::StopGradientOp, rt::KernelOp, rt::ChunksOp, rt::ReturnOp, rt::SendOp, rt::WaitOp,
              rt::ReceiveOp, rt::ExchangeOp, rt::OptimizationBarrierOp, func::ReturnOp>(op) ||
          (isa<spmd::SpmdDialect>(op->getDialect()) && !isa<spmd::MaskOp>(op));
 }

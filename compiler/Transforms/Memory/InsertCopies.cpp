@@ -20,6 +20,16 @@ Value memory::viewRoot(Value value) {
   return value;
 }
 
+/// The same through what folds in place.
+static Value foldedRoot(Value value) {
+  value = memory::viewRoot(value);
+  if (auto wait = value.getDefiningOp<rt::WaitOp>())
+    return foldedRoot(wait.getValues()[cast<OpResult>(value).getResultNumber()]);
+  if (auto reduce = value.getDefiningOp<spmd::AllReduceOp>())
+    return foldedRoot(reduce.getInputs()[cast<OpResult>(value).getResultNumber()]);
+  return value;
+}
+
 /// The flags of `maker`, one per result.
 static SmallVector<bool> accumulateFlags(Operation *maker) {
   SmallVector<bool> flags(maker->getNumResults(), false);
@@ -56,7 +66,9 @@ public:
   /// Gives operand `number` a value that is made in this block and leaves once.
   void own(unsigned number) {
     Value value = terminator->getOperand(number);
-    Value root = memory::viewRoot(value);
+    // Slots of a pipeline are no place for a collective.
+    bool isPhase = terminator->getParentOp()->hasAttr("rt.phase");
+    Value root = isPhase ? memory::viewRoot(value) : foldedRoot(value);
     Operation *maker = root.getDefiningOp();
     bool made = maker && maker->getBlock() == terminator->getBlock() &&
                 isa<rt::KernelOp, rt::ChunksOp>(maker);
@@ -80,9 +92,11 @@ private:
     Value value = terminator->getOperand(number);
     OpBuilder builder(terminator);
     // A part leaves its bucket at once, whose memory is free then.
-    if (auto scatter = value.getDefiningOp<spmd::BucketReduceScatterOp>();
-        scatter && scatter->getBlock() == terminator->getBlock())
-      builder.setInsertionPointAfter(scatter);
+    Operation *maker = value.getDefiningOp();
+    auto wait = dyn_cast_or_null<rt::WaitOp>(maker);
+    if (isa_and_nonnull<spmd::BucketReduceScatterOp>(wait ? wait.getCollective() : maker) &&
+        maker->getBlock() == terminator->getBlock())
+      builder.setInsertionPointAfter(maker);
     terminator->setOperand(number,
                            kernel::createCopy(builder, value.getLoc(), value, value.getType()));
   }

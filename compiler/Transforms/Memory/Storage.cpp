@@ -189,6 +189,10 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
   } else if (auto reduce = dyn_cast<spmd::AllReduceOp>(op)) {
     for (auto [input, output] : llvm::zip_equal(reduce.getInputs(), reduce.getOutputs()))
       join(ids.lookup(output), ids.lookup(input));
+  } else if (auto wait = dyn_cast<rt::WaitOp>(op)) {
+    // What the collective works on is in use up to here.
+    for (auto [value, result] : llvm::zip_equal(wait.getValues(), wait.getResults()))
+      join(ids.lookup(result), ids.lookup(value));
   } else if (auto scatter = dyn_cast<spmd::BucketReduceScatterOp>(op)) {
     // What is summed further must lie at one place on all ranks.
     bool isSummed = llvm::any_of(scatter.getPart().getUsers(), llvm::IsaPred<spmd::AllReduceOp>);

@@ -44,10 +44,13 @@ static ptlrt::Communicator *&currentEnd() {
   return end;
 }
 
+template <ptlrt::Status (ptlrt::Communicator::*part)(int)>
 static void collective(ptlrt_rank *, void *, int32_t index) {
-  if (ptlrt::Status status = currentEnd()->run(index); status.isError())
+  if (ptlrt::Status status = (currentEnd()->*part)(index); status.isError())
     llvm::report_fatal_error(llvm::StringRef(status.message()));
 }
+
+static void progress(ptlrt_rank *) { currentEnd()->progress(); }
 
 /// A loaded object file.
 static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> load(llvm::StringRef object) {
@@ -66,7 +69,10 @@ static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> load(llvm::StringRef ob
   define("ptlrt_attention_forward", &ptlrt_attention_forward);
   define("ptlrt_attention_backward", &ptlrt_attention_backward);
   define("ptlrt_global_norm", &globalNorm);
-  define("ptlrt_collective", &collective);
+  define("ptlrt_collective", &collective<&ptlrt::Communicator::run>);
+  define("ptlrt_collective_start", &collective<&ptlrt::Communicator::start>);
+  define("ptlrt_collective_wait", &collective<&ptlrt::Communicator::wait>);
+  define("ptlrt_collective_progress", &progress);
   forEachEmulatorFunction([&](llvm::StringRef name, void *function) {
     symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                              llvm::JITSymbolFlags::Exported};

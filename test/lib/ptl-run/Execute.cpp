@@ -153,6 +153,10 @@ llvm::Expected<Results> execute(mlir::Operation *op, const OpState &s) {
       })
       .Case<ptl::StopGradientOp, rt::OptimizationBarrierOp>(
           [&](mlir::Operation *) -> Result { return Results{s[0]}; })
+      .Case([&](rt::WaitOp op) -> Result {
+        // What has been started is finished at once here.
+        return Results(s.operands.begin(), s.operands.begin() + op.getValues().size());
+      })
       .Case([&](ptl::BroadcastOp) { return one(broadcast(s[0], type)); })
       .Case([&](ptl::DotOp op) {
         return one(dot(s[0], s[1], namesOf(op.getOver().getNames()), type, s.options->accumulate));

@@ -84,7 +84,7 @@ TEST(Refusal, LaterFeaturesAreRefusedAtTheirLine) {
   EXPECT_EQ(refusals("precision bf16"),
             "12:34: error: 'precision' other than f32 is not supported yet");
   EXPECT_EQ(refusals("remat auto; assert memory <= 1 GB"), "");
-  EXPECT_EQ(refusals("overlap"), "12:34: error: 'overlap' is not supported yet");
+  EXPECT_EQ(refusals("overlap; zero 3, over: dp"), "");
   // A promise that nobody would check is refused; without a pipeline there is no bubble to break
   // one.
   EXPECT_EQ(refusals("assert memory <= 3 GB; assert traffic(dp) < 1 MiB"), "");
