@@ -37,6 +37,8 @@ const char *codegen::elementName(Type tensor) {
     return "i64";
   case kernel::Elem::I1:
     return "i1";
+  case kernel::Elem::BF16:
+    return "bf16";
   }
   return "";
 }

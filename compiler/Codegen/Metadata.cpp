@@ -369,6 +369,8 @@ void Writer::addTraining(json::Object &root) {
   root["microbatches"] = plan ? integer(plan, "microbatches", 1) : 1;
   root["tokens_per_sample"] = step ? tokensPerSample() : 1;
   root["optimizers"] = optimizers();
+  if (plan && plan.get("precision"))
+    root["precision"] = "bf16";
   for (StringRef name : {"schedule", "clip", "on_nonfinite", "checkpoint", "init"})
     if (Attribute value = train.get(name))
       root[name] = toJson(value);

@@ -37,13 +37,14 @@ int64_t Arena::begin(rt::MemoryLevel level) const {
   return 0;
 }
 
-Place Places::at(rt::BufferAttr buffer) const {
+Place Places::at(rt::BufferAttr buffer, Value value) const {
   return {arena.begin(buffer.getLevel()) + buffer.getOffset(),
           0,
           buffer.getStep(),
           buffer.getPoolStep(),
           buffer.getPool(),
           buffer.getPart(),
+          ptl::elementType(value).isBF16(),
           buffer.getAxes(),
           {buffer.getRows(), buffer.getCols(), buffer.getStride()}};
 }
@@ -52,12 +53,12 @@ Place Places::of(Value value) const {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
     auto buffers = function.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), "rt.buffers");
-    return at(cast<rt::BufferAttr>(buffers[0]));
+    return at(cast<rt::BufferAttr>(buffers[0]), value);
   }
   auto result = cast<OpResult>(value);
   Operation *op = result.getOwner();
   auto buffers = op->getAttrOfType<ArrayAttr>("rt.buffers");
-  Place place = at(cast<rt::BufferAttr>(buffers[result.getResultNumber()]));
+  Place place = at(cast<rt::BufferAttr>(buffers[result.getResultNumber()]), value);
   if (isa<ptl::ReshapeOp, ptl::StopGradientOp>(op)) {
     Place source = of(op->getOperand(0));
     place.microStride = source.microStride;
@@ -83,6 +84,7 @@ SmallVector<Place> Places::inBucket(const Place &part, ArrayAttr members) {
   for (auto member : members.getAsRange<rt::BufferAttr>())
     tensors.push_back({.offset = part.offset + member.getOffset(),
                        .part = member.getPart(),
+                       .bf16 = part.bf16,
                        .axes = member.getAxes(),
                        .layout = {member.getRows(), member.getCols(), member.getStride()}});
   return tensors;

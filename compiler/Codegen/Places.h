@@ -29,7 +29,8 @@ struct Place {
   int64_t chunkStride = 0; ///< bytes
   int64_t slotStride = 0;  ///< bytes
   int64_t pool = -1;
-  int64_t part = 0; ///< bytes
+  int64_t part = 0;  ///< bytes
+  bool bf16 = false; ///< elements are bf16
   mlir::ArrayAttr axes;
   kernel::MatrixLayout layout;
   /// True if it begins at a multiple of 16 bytes in every micro-batch and piece, as an arena does.
@@ -55,7 +56,7 @@ public:
   const Arena arena;
 
 private:
-  Place at(rt::BufferAttr buffer) const;
+  Place at(rt::BufferAttr buffer, mlir::Value value) const;
 };
 
 } // namespace ptlc::codegen

@@ -71,9 +71,21 @@ static std::vector<json::Object> layoutsIn(const Place &part, ArrayAttr members)
                                    {"bucket", part.offset},
                                    {"part", tensor.part},
                                    {"packed", part.part == 0},
+                                   {"type", part.bf16 ? "bf16" : "f32"},
                                    {"axes", std::move(axes)}});
   }
   return layouts;
+}
+
+/// What the step makes of a weight in bf16, for all that computes with it; null if nothing.
+static Value copyOf(Value weight) {
+  for (Operation *user : weight.getUsers())
+    if (auto kernel = dyn_cast<rt::KernelOp>(user); kernel && kernel.getInputs().size() == 1)
+      for (Value result : kernel.getOutputs())
+        if (result.getType() ==
+            ptl::withElement(weight.getType(), BFloat16Type::get(weight.getContext())))
+          return result;
+  return {};
 }
 
 namespace {
@@ -85,6 +97,7 @@ public:
 private:
   void findGradients();
   void findStates();
+  json::Object typedLayout(Value value) const;
   void addWeight(StringRef path, DictionaryAttr attributes, Type local, std::string line,
                  json::Object layout);
   StringRef text(unsigned argument, StringRef name) const {
@@ -101,6 +114,12 @@ private:
   SmallVector<StringRef> order;
 };
 } // namespace
+
+json::Object Describer::typedLayout(Value value) const {
+  json::Object place = layoutOf(value, places);
+  place["type"] = elementName(value.getType());
+  return place;
+}
 
 void Describer::findGradients() {
   step.walk([&](ptl::OptimizeOp op) {
@@ -121,7 +140,7 @@ void Describer::findGradients() {
     for (auto [name, gradient] :
          llvm::zip_equal(op.getNames().getAsRange<StringAttr>(), op.getGrads()))
       if (kernel && isa<BlockArgument>(gradient))
-        gradients[name.getValue()] = layoutOf(outside(gradient), places);
+        gradients[name.getValue()] = typedLayout(outside(gradient));
   });
 }
 
@@ -181,6 +200,8 @@ json::Array Describer::describe() {
     if (!members) {
       addWeight(text(i, "ptl.path"), step.getArgAttrDict(i), argument.getType(),
                 lineOf(argument.getLoc()), layoutOf(argument, places));
+      if (Value copy = copyOf(argument))
+        weights[text(i, "ptl.path")]["copy"] = typedLayout(copy);
       continue;
     }
     for (auto [member, layout] : llvm::zip_equal(
@@ -191,6 +212,12 @@ json::Array Describer::describe() {
                 member.getAs<TypeAttr>("type").getValue(), line ? line.str() : "",
                 std::move(layout));
     }
+    if (Value copy = copyOf(argument))
+      for (auto [member, layout] :
+           llvm::zip_equal(members.getAsRange<DictionaryAttr>(),
+                           layoutsIn(places.of(copy),
+                                     copy.getDefiningOp()->getAttrOfType<ArrayAttr>("rt.members"))))
+        weights[member.getAs<StringAttr>("ptl.path").getValue()]["copy"] = std::move(layout);
   }
   // Buckets come in an order of their own; a rank of a pipeline has some of the weights.
   if (auto declared = step->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>("ptl.weights")) {

@@ -60,10 +60,15 @@ static llvm::StringRef text(const json::Object &object, llvm::StringRef key) {
   return object.getString(key).value_or("");
 }
 
+static int64_t elementsOf(const json::Object &layout) {
+  return integer(layout, "rows") * integer(layout, "cols");
+}
+
 namespace {
 /// Sums over the weights, in elements and bytes per rank.
 struct StateTotals {
-  int64_t parameters = 0, trained = 0, weights = 0, gradients = 0, states = 0;
+  int64_t parameters = 0, trained = 0, weights = 0, copies = 0, gradients = 0, states = 0;
+  int64_t local = 0; ///< elements of the rank's shards
 };
 } // namespace
 
@@ -75,7 +80,7 @@ public:
     if (!layout)
       return;
     if (!layout->getBoolean("packed").value_or(false))
-      bytes += 4 * integer(*layout, "rows") * integer(*layout, "cols");
+      bytes += (text(*layout, "type") == "bf16" ? 2 : 4) * elementsOf(*layout);
     else if (buckets.insert(integer(*layout, "bucket")).second)
       bytes += integer(*layout, "part");
   }
@@ -91,7 +96,7 @@ static StateTotals totalsOf(const json::Object &program) {
   const json::Array *weights = program.getArray("weights");
   if (!weights)
     return totals;
-  Storage stored, gradients, states;
+  Storage stored, copies, gradients, states;
   for (const json::Value &entry : *weights) {
     const json::Object &weight = *entry.getAsObject();
     int64_t elements = 1;
@@ -100,13 +105,16 @@ static StateTotals totalsOf(const json::Object &program) {
     totals.parameters += elements;
     if (!weight.getBoolean("frozen").value_or(false))
       totals.trained += elements;
+    totals.local += elementsOf(*weight.getObject("layout"));
     stored.add(weight.getObject("layout"));
+    copies.add(weight.getObject("copy"));
     gradients.add(weight.getObject("grad"));
     if (const json::Array *list = weight.getArray("states"))
       for (const json::Value &state : *list)
         states.add(state.getAsObject()->getObject("layout"));
   }
   totals.weights = stored.bytes;
+  totals.copies = copies.bytes;
   totals.gradients = gradients.bytes;
   totals.states = states.bytes;
   return totals;
@@ -279,8 +287,15 @@ static void printText(ModuleOp module, const json::Object &program, llvm::ArrayR
   os << llvm::formatv("parameters       {0} ({1} trained)\n", totals.parameters, totals.trained);
   os << "memory per rank\n";
   os << llvm::formatv("  weights        {0,12}\n", bytesText(totals.weights));
+  if (totals.copies)
+    os << llvm::formatv("  in bf16, too   {0,12}\n", bytesText(totals.copies));
   os << llvm::formatv("  gradients      {0,12}\n", bytesText(totals.gradients));
   os << llvm::formatv("  optimizer      {0,12}\n", bytesText(totals.states));
+  if (totals.copies)
+    os << llvm::formatv(
+        "  a parameter    {0,12:f1} B\n",
+        static_cast<double>(totals.weights + totals.copies + totals.gradients + totals.states) /
+            static_cast<double>(totals.local));
   if (arena) {
     os << llvm::formatv("  activations    {0,12}\n",
                         bytesText(integer(*arena, "slots") + integer(*arena, "micro") +

@@ -344,6 +344,41 @@ static std::string placeOfMesh(const sema::PlanSpec &plan, const lang::SourceMan
   return import::placeOf(plan.mesh.front().range, sources);
 }
 
+/// The `precision` directives, one entry for each path; only where one isn't f32.
+static ArrayAttr precisionAttribute(OpBuilder &builder, const sema::Program &program,
+                                    const sema::PlanSpec &plan,
+                                    const lang::SourceManager &sources) {
+  static constexpr const char *kTypes[] = {"f32", "bf16", "f16"};
+  SmallVector<Attribute> rules;
+  bool any = false;
+  for (const sema::PrecisionRule &rule : plan.precisions) {
+    any |= rule.precision != sema::Precision::F32;
+    auto begin = [&](Entries &entries) -> Entries & {
+      return entries.text("type", kTypes[static_cast<size_t>(rule.precision)])
+          .text("line", import::placeOf(rule.range, sources));
+    };
+    if (rule.in.empty()) {
+      Entries entries(builder);
+      rules.push_back(begin(entries).get());
+    }
+    for (const sema::PathRef &path : rule.in) {
+      SmallVector<Attribute> parts, weights;
+      if (path.target == sema::PathRef::Target::Part)
+        for (sema::PartId part : path.parts)
+          parts.push_back(builder.getStringAttr(program.parts[part].path));
+      for (uint32_t weight : path.weights)
+        weights.push_back(builder.getStringAttr(program.weights[weight].path));
+      Entries entries(builder);
+      rules.push_back(begin(entries)
+                          .integer("strength", path.strength)
+                          .add("parts", builder.getArrayAttr(parts))
+                          .add("weights", builder.getArrayAttr(weights))
+                          .get());
+    }
+  }
+  return any ? builder.getArrayAttr(rules) : ArrayAttr();
+}
+
 DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Program &program,
                                            const sema::PlanSpec &plan, const Directives &directives,
                                            const lang::SourceManager &sources) {
@@ -367,6 +402,8 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Progr
     entries.add("remat", rematAttribute(builder, program, plan, sources));
   if (plan.pipeline && plan.mesh[plan.pipeline->over.axes.front()].size > 1)
     entries.add("pipeline", pipelineAttribute(builder, program, plan, sources));
+  if (ArrayAttr precision = precisionAttribute(builder, program, plan, sources))
+    entries.add("precision", precision);
   return entries.text("name", plan.name)
       .add("mesh", builder.getArrayAttr(mesh))
       .text("mesh_line", placeOfMesh(plan, sources))

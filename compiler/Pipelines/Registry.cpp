@@ -9,6 +9,7 @@
 #include "compiler/Transforms/Fuse/Passes.h"
 #include "compiler/Transforms/Memory/Passes.h"
 #include "compiler/Transforms/Grad/Passes.h"
+#include "compiler/Transforms/Precision/Passes.h"
 #include "compiler/Transforms/Shard/Passes.h"
 #include "compiler/Transforms/Stage/Passes.h"
 #include "compiler/Transforms/Zero/Passes.h"
@@ -27,6 +28,7 @@ static void registerPasses() {
   ptlc::comm::registerPtlcCommPasses();
   ptlc::expand::registerPtlcExpandPasses();
   ptlc::grad::registerPtlcGradPasses();
+  ptlc::precision::registerPtlcPrecisionPasses();
   ptlc::shard::registerPtlcShardPasses();
   ptlc::stage::registerPtlcStagePasses();
   ptlc::fuse::registerPtlcFusePasses();

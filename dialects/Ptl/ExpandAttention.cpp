@@ -29,9 +29,15 @@ public:
       keyHeads = op.getGroupAttr().getTo().front();
       inGroup = e.name(heads.getValue() + ".group");
     }
-    q = split(op.getQ());
-    k = e.rename(op.getK(), over, key);
-    v = e.rename(op.getV(), over, key);
+    q = split(wide(op.getQ()));
+    k = e.rename(wide(op.getK()), over, key);
+    v = e.rename(wide(op.getV()), over, key);
+  }
+
+  /// In f32, where it is bf16; and back, in the element type of `like`.
+  Value wide(Value x) { return elementType(x).isBF16() ? e.cast(x, e.builder.getF32Type()) : x; }
+  Value as(Value x, Value like) {
+    return elementType(x) == elementType(like) ? x : e.cast(x, elementType(like));
   }
 
   /// [.., heads, ..] -> [.., key heads, group, ..].
@@ -122,7 +128,7 @@ SmallVector<Value> AttentionOp::expand(OpBuilder &builder) {
   auto dims = llvm::to_vector(getDims(parts.q));
   llvm::replace(dims, getDepthAttr(), getValueDepthAttr());
   Value y = parts.contract(probability, parts.v, dims);
-  return {parts.merge(y), parts.merge(e.add(top, e.log(total)))};
+  return {parts.as(parts.merge(y), getY()), parts.merge(e.add(top, e.log(total)))};
 }
 
 SmallVector<Value> AttentionGradOp::expand(OpBuilder &builder) {
@@ -130,16 +136,16 @@ SmallVector<Value> AttentionGradOp::expand(OpBuilder &builder) {
   Emitter &e = parts.e;
   Value scores = parts.scores();
   Type type = scores.getType();
-  Value dy = parts.split(getDy());
+  Value dy = parts.split(parts.wide(getDy()));
   Value probability = e.exp(e.sub(scores, e.to(parts.split(getLse()), type)));
   Value dv = parts.contract(probability, dy, getDims(parts.v));
   Value dprobability = parts.contract(dy, parts.v, getDims(type));
   // sum over keys of p * dp equals sum over the depth of dy * y.
-  Value rows = e.sum(e.mul(dy, parts.split(getY())), getValueDepthAttr());
+  Value rows = e.sum(e.mul(dy, parts.split(parts.wide(getY()))), getValueDepthAttr());
   Value dscores = e.mul(probability, e.sub(dprobability, e.to(rows, type)));
   dscores = e.scale(dscores, getScale().convertToDouble());
   Value dq = parts.contract(dscores, parts.k, getDims(parts.q));
   Value dk = parts.contract(dscores, parts.q, getDims(parts.k));
-  return {parts.merge(dq), e.rename(dk, parts.key, parts.over),
-          e.rename(dv, parts.key, parts.over)};
+  return {parts.as(parts.merge(dq), getQ()), parts.as(e.rename(dk, parts.key, parts.over), getK()),
+          parts.as(e.rename(dv, parts.key, parts.over), getV())};
 }

@@ -33,6 +33,7 @@ def Ptl_AttentionOp : Ptl_MathOp<"attention", [Ptl_Composite]> {
     * (C3) `causal` and `window` need self-attention.
     * (C4) the mask is i1; its dimensions are dimensions of the scores.
     * (C5) y has q's dimensions with `value_depth` in the place of `depth`, lse q's without `depth`.
+    * (C6) q, k, v and y are of one element type; of bf16 the scores and lse are f32.
 
     Example: `%y, %lse = ptl.attention %q, %k, %v over seq depth hdim -> hdim scale 0.5 causal : (...) -> (tensor<4x6x2x8xf32, ...>, tensor<4x6x2xf32, ...>)`
   }];

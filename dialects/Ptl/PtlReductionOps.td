@@ -11,11 +11,12 @@ def Ptl_DotOp : Ptl_MathOp<"dot"> {
   let description = [{
     An einsum by names: names that the operands share are aligned, those in `over`
     are summed (wherever they occur), all others are in the result, in any order.
-    Sums are accumulated in f32 at least.
+    Sums are accumulated in f32 at least; of bf16 operands the result may stay f32.
 
     * (C1) every name of `over` is a dimension of an operand.
     * (C2) common dimensions have one size, and the element types are equal floats.
     * (C3) the result has exactly the dimensions that aren't summed.
+    * (C4) the result has the operands' element type, or f32 where that is bf16.
 
     Example: `%y = ptl.dot %x, %w over [embed] : (tensor<4x8xf32, ...>, tensor<8x2xf32, ...>) -> tensor<4x2xf32, ...>`
   }];
@@ -37,6 +38,7 @@ def Ptl_ReduceOp : Ptl_MathOp<"reduce"> {
   let description = [{
     * (C1) every name of `over` is a dimension of the operand, named once.
     * (C2) the result has the other dimensions, in the operand's order.
+    * (C3) the operand isn't i1, and not bf16 if it is added up: its sum would be rounded at each step.
 
     Example: `%s = ptl.reduce sum %x over [seq] : tensor<4x8xf32, ...> -> tensor<4xf32, ...>`
   }];

@@ -145,6 +145,7 @@ def Ptl_ScatterAddOp : Ptl_MathOp<"scatter_add"> {
     * (C1) `dim` is a dimension of the result and not of ids or updates.
     * (C2) updates have every dimension of ids and of the result except `dim`, and no other.
     * (C3) ids are i32; `init` has the result's type.
+    * (C4) the result isn't bf16, since each addition would be rounded.
 
     Example: `%g = ptl.scatter_add %tokens, %dh over vocab : (tensor<4x6xi32, ...>, tensor<4x6x8xf32, ...>) -> tensor<50x8xf32, ...>`
   }];

@@ -16,7 +16,7 @@ def Ptl_AccumulateOp : Ptl_Op<"accumulate", [RecursiveMemoryEffects, SingleBlock
 
     * (C1) `pieces` is at least 1.
     * (C2) the body has one argument of type index.
-    * (C3) the body yields float or integer values of the results' types.
+    * (C3) the body yields float or integer values of the results' types; bf16 only for one piece.
 
     In a pipeline's rank, `rt.phase` says which part of a stage's work the body is; results
     with a pool of slots are no sums, but the value of each micro-batch, which other
@@ -101,7 +101,7 @@ def Ptl_OptimizeOp : Ptl_Op<"optimize", [Pure, Ptl_Sharded, Ptl_Counted, AttrSiz
     `apply` (lr, weight_decay, scale), has no states and takes the result for the gradient:
     w (1 - lr weight_decay) - lr scale g.
 
-    * (C1) one gradient per weight, of its type; one new weight per weight.
+    * (C1) one gradient per weight, of its type or the same in bf16; one new weight per weight.
     * (C2) the number of states is that of `kind`, times the number of weights, of their types.
     * (C3) the number of hyper-parameters is that of `kind`; they are float scalars.
     * (C4) `step` is a tensor<i64>.

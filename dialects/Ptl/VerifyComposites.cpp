@@ -170,6 +170,9 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
         {"value", op.getV(), op.getValueDepth()}})
     if (failed(expectDim(op, what, value.getType(), dim)) || failed(expectFloat(op, value))) // C1
       return failure();
+  Type element = elementType(op.getQ());
+  if (elementType(op.getK()) != element || elementType(op.getV()) != element) // C6
+    return op.emitOpError("queries, keys and values need one element type");
   if (getDimSize(op.getQ(), op.getDepth()) != getDimSize(op.getK(), op.getDepth()))
     return op.emitOpError("queries and keys differ in depth");
   if (getDimSize(op.getK(), op.getOver()) != getDimSize(op.getV(), op.getOver()))
@@ -183,8 +186,10 @@ template <typename OpT> static LogicalResult verifyAttention(OpT op) {
                       getDimSize(op.getV(), op.getValueDepth()));
   if (failed(expectType(op, "y", y, op.getY().getType()))) // C5
     return failure();
-  return expectType(op, "lse", withoutDims(op.getQ().getType(), op.getDepthAttr()),
-                    op.getLse().getType()); // C5
+  Type rows = withoutDims(op.getQ().getType(), op.getDepthAttr());
+  if (element.isBF16())
+    rows = withElement(rows, Float32Type::get(op.getContext()));
+  return expectType(op, "lse", rows, op.getLse().getType()); // C5
 }
 
 LogicalResult AttentionOp::verify() { return verifyAttention(*this); }

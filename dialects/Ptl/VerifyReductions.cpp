@@ -60,6 +60,8 @@ LogicalResult ScatterAddOp::verify() {
   if (getInit() &&
       failed(expectType(*this, "init", getResult().getType(), getInit().getType()))) // C3
     return failure();
+  if (elementType(getResult()).isBF16()) // C4
+    return emitOpError("can't add up bf16; cast it to f32 first");
   return verifyIds(*this, getIds()); // C3
 }
 
@@ -80,7 +82,10 @@ LogicalResult DotOp::verify() {
   if (!same) // C3
     return emitOpError() << "result must have the dimensions " << printDims(left)
                          << " in any order, has " << printDims(found);
-  Type expected = collectType(found, {getLhs(), getRhs()}, elementType(getLhs()));
+  Type element = elementType(getResult());
+  if (!(elementType(getLhs()).isBF16() && element.isF32())) // C4
+    element = elementType(getLhs());
+  Type expected = collectType(found, {getLhs(), getRhs()}, element);
   return expectType(*this, "result", expected, getResult().getType()); // C3
 }
 
@@ -92,8 +97,10 @@ LogicalResult ReduceOp::verify() {
     if (llvm::is_contained(over.take_front(index), dim))
       return emitOpError() << "dimension '" << dim.getValue() << "' is folded twice"; // C1
   }
-  if (elementType(getX()).isInteger(1))
+  if (elementType(getX()).isInteger(1)) // C3
     return emitOpError("can't fold i1; cast it first");
+  if (elementType(getX()).isBF16() && getKind() == FoldKind::Sum) // C3
+    return emitOpError("can't add up bf16; cast it to f32 first");
   return expectType(*this, "result", withoutDims(getX().getType(), over),
                     getResult().getType()); // C2
 }
@@ -133,9 +140,14 @@ LogicalResult AccumulateOp::verifyRegions() {
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getValues().getTypes() != getResults().getTypes()) // C3
     return emitOpError("the body must yield values of the results' types");
-  for (Value result : getResults())
-    if (elementType(result).isInteger(1) && !(*this)->hasAttr("rt.phase")) // C3
+  if ((*this)->hasAttr("rt.phase")) // some results are no sums
+    return success();
+  for (Value result : getResults()) { // C3
+    if (elementType(result).isInteger(1))
       return emitOpError("can't add up i1; cast it first");
+    if (elementType(result).isBF16() && getPieces() > 1)
+      return emitOpError("can't add up bf16; cast it to f32 first");
+  }
   return success();
 }
 
@@ -175,9 +187,15 @@ static bool mayHaveStates(OptimizerKind kind, unsigned states) {
 
 LogicalResult OptimizeOp::verify() {
   size_t weights = getWeights().size();
-  if (getGrads().getTypes() != getWeights().getTypes() ||
-      getNewWeights().getTypes() != getWeights().getTypes())
-    return emitOpError("gradients and new weights must have the types of the weights"); // C1
+  bool same = getGrads().size() == weights && getNewWeights().getTypes() == getWeights().getTypes();
+  for (size_t i = 0; i < weights && same; ++i) {
+    Type gradient = getGrads()[i].getType(), weight = getWeights()[i].getType();
+    same = elementType(getGrads()[i]) == elementType(getGrads()[0]) &&
+           (gradient == weight || gradient == withElement(weight, BFloat16Type::get(getContext())));
+  }
+  if (!same)
+    return emitOpError(
+        "gradients (or their bf16) and new weights must have the types of the weights"); // C1
   unsigned states = getStatesPerWeight();
   if (getStates().size() != states * weights || !mayHaveStates(getKind(), states))
     return emitOpError() << "'" << stringifyOptimizerKind(getKind()) << "' can't have "

@@ -151,6 +151,11 @@ void PlanReader::precision(EntryReader &reader) {
   std::optional<unsigned> word = reader.word(*type, {"f32", "bf16", "f16"});
   if (!word || (reader.named("in") && rule.in.empty()))
     return;
+  for (const PathRef &path : rule.in)
+    if (path.target == PathRef::Target::Value) {
+      ctx.error(path.range, "'" + path.text + "' is no part and no weight");
+      return;
+    }
   rule.precision = static_cast<Precision>(*word);
   plan.precisions.push_back(std::move(rule));
 }

@@ -36,8 +36,11 @@ private:
 
 void Refusal::storage() {
   for (const PrecisionRule &rule : plan.precisions)
-    if (rule.precision != Precision::F32)
-      refuse(rule.range, "'precision' other than f32");
+    if (rule.precision == Precision::F16) {
+      diags.error(rule.range, "'precision f16' is not supported yet")
+          .note({}, "it needs a loss scale; 'precision bf16' has the range of f32");
+      ok = false;
+    }
 }
 
 void Refusal::communication() {

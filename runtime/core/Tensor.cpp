@@ -18,6 +18,8 @@ int64_t elementSize(Element element) {
     return 8;
   case Element::Byte:
     return 1;
+  case Element::BF16:
+    return 2;
   }
   return 0;
 }
@@ -32,6 +34,8 @@ const char *elementName(Element element) {
     return "64-bit int";
   case Element::Byte:
     return "bool";
+  case Element::BF16:
+    return "bf16";
   }
   return "";
 }
@@ -74,10 +78,10 @@ Window windowOf(const Split &split, const Mesh &mesh, int rank) {
   return {split.offset + begin, split.offset + begin + split.part, split.packed ? begin : 0};
 }
 
-ByteRange heldBytes(const Storage &storage, const Mesh &mesh, int rank) {
+ByteRange heldBytes(const Storage &storage, int64_t size, const Mesh &mesh, int rank) {
   const Layout &layout = storage.layout;
   Window window = windowOf(storage.split, mesh, rank);
-  int64_t end = layout.offset + ((layout.rows - 1) * layout.stride + layout.cols) * 4;
+  int64_t end = layout.offset + ((layout.rows - 1) * layout.stride + layout.cols) * size;
   int64_t from = std::max(layout.offset, window.begin), to = std::min(end, window.end);
   return {from - window.shift, std::max<int64_t>(to - from, 0)};
 }

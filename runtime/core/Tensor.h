@@ -19,7 +19,7 @@ namespace ptlrt {
 
 inline constexpr int kMaxDims = 12;
 
-enum class Element : uint8_t { F32, I32, I64, Byte };
+enum class Element : uint8_t { F32, I32, I64, Byte, BF16 };
 int64_t elementSize(Element element);
 const char *elementName(Element element);
 
@@ -56,8 +56,8 @@ Window windowOf(const Split &split, const Mesh &mesh, int rank);
 struct ByteRange {
   int64_t offset = 0, bytes = 0;
 };
-/// From the first to the last byte that a rank has of an f32 tensor.
-ByteRange heldBytes(const Storage &storage, const Mesh &mesh, int rank);
+/// From the first to the last byte that a rank has of a tensor with elements of `size` bytes.
+ByteRange heldBytes(const Storage &storage, int64_t size, const Mesh &mesh, int rank);
 
 /// A logical tensor and how it is cut: per dimension the axes of the mesh, major first.
 struct TensorInfo {
@@ -70,6 +70,7 @@ struct TensorInfo {
   Split split;
 
   int64_t elements() const;
+  Storage storage() const { return {layout, split}; }
   /// "[256, 64]".
   std::string describeShape() const;
 };

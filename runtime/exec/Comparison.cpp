@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/exec/Comparison.h"
 
+#include "runtime/core/Bfloat16.h"
 #include <cmath>
 #include <cstring>
 #include <fmt/ranges.h>
@@ -18,24 +19,32 @@ std::string indexOf(int64_t element, std::span<const int64_t> shape) {
   return fmt::format("[{}]", fmt::join(index, ", "));
 }
 
+/// The bits of an element, and its value.
+static std::pair<uint32_t, float> elementAt(const uint8_t *at, Element element) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, at, elementSize(element));
+  return {bits, element == Element::F32 ? std::bit_cast<float>(bits)
+                                        : fromBfloat16(static_cast<uint16_t>(bits))};
+}
+
 std::optional<Difference> compareReplicas(const TensorInfo &tensor, const Storage &storage,
                                           const Mesh &mesh, int rank, const uint8_t *first,
                                           const uint8_t *second) {
   std::optional<Difference> found;
   Window window = windowOf(storage.split, mesh, rank);
-  int64_t begin = heldBytes(storage, mesh, rank).offset;
+  int64_t size = elementSize(tensor.element);
+  int64_t begin = heldBytes(storage, size, mesh, rank).offset;
   forEachRun(pieceOf(tensor, mesh, rank), [&](Run run) {
     auto compare = [&](int64_t offset, int64_t element, int64_t count) {
       offset -= begin;
       for (int64_t i = 0; !found && i < count; ++i) {
-        Difference here{run.global + element + i, 0, 0};
-        std::memcpy(&here.first, first + offset + 4 * i, 4);
-        std::memcpy(&here.second, second + offset + 4 * i, 4);
-        if (std::memcmp(&here.first, &here.second, 4) != 0)
-          found = here;
+        auto [bits, value] = elementAt(first + offset + size * i, tensor.element);
+        auto [otherBits, other] = elementAt(second + offset + size * i, tensor.element);
+        if (bits != otherBits)
+          found = Difference{run.global + element + i, value, other};
       }
     };
-    forEachHeld(storage.layout, window, 4, run.local, run.count, compare);
+    forEachHeld(storage.layout, window, size, run.local, run.count, compare);
     return !found;
   });
   return found;

@@ -21,8 +21,8 @@ struct Difference {
 /// "[3, 2]": an element's place in a tensor.
 std::string indexOf(int64_t element, std::span<const int64_t> shape);
 
-/// The first element of `rank`'s piece whose bits differ. `first` and `second` point at the pieces
-/// of two ranks that hold the same: what heldBytes() says.
+/// The first element of `rank`'s piece, of f32 or bf16, whose bits differ. `first` and `second`
+/// point at the pieces of two ranks that hold the same: what heldBytes() says.
 std::optional<Difference> compareReplicas(const TensorInfo &tensor, const Storage &storage,
                                           const Mesh &mesh, int rank, const uint8_t *first,
                                           const uint8_t *second);

@@ -372,6 +372,17 @@ void Job::fill(RankState &state) const {
   }
 }
 
+/// How products of bf16 are computed is measured by rank 0 for all: replicas must agree.
+static Status chooseProducts(RankState &state, cpu::Device &device) {
+  bool wanted = state.rank.rank == 0 && device.options().gemm != cpu::GemmPolicy::Own &&
+                cpu::probeBf16().library;
+  Expected<int64_t> agreed = state.comm->agree(wanted);
+  if (agreed.isError())
+    return agreed.status();
+  device.setBf16ByLibrary(*agreed != 0);
+  return Status::ok();
+}
+
 void Job::runRank(RankState &state, const std::function<Status(RankState &)> &body) {
   announceRank(&state.rank);
   Status status;
@@ -380,6 +391,8 @@ void Job::runRank(RankState &state, const std::function<Status(RankState &)> &bo
     state.device = device.get();
     fill(state);
     status = state.comm->barrier();
+    if (status.isOk() && set().whole().bf16)
+      status = chooseProducts(state, *device);
     if (status.isOk())
       status = body(state);
     state.device = nullptr;

@@ -21,7 +21,8 @@ private:
   Status sizes();
   Status layout(const std::string &name, const Layout &layout, int64_t elementBytes,
                 int64_t elements);
-  Status storage(const std::string &name, const Storage &storage, int64_t elements);
+  Status storage(const std::string &name, const Storage &storage, int64_t elementBytes,
+                 int64_t elements);
   Status weight(const WeightInfo &weight);
   Status fields(const DataSpec &data, int64_t microbatches);
   Status scalar(const char *name, int64_t offset);
@@ -52,21 +53,22 @@ Status Checker::layout(const std::string &name, const Layout &layout, int64_t el
 }
 
 /// Parts of a bucket must fit into the arena, and the tensor into the bucket.
-Status Checker::storage(const std::string &name, const Storage &storage, int64_t elements) {
+Status Checker::storage(const std::string &name, const Storage &storage, int64_t elementBytes,
+                        int64_t elements) {
   const Split &split = storage.split;
   if (split.axes.empty())
-    return layout(name, storage.layout, 4, elements);
+    return layout(name, storage.layout, elementBytes, elements);
   int64_t ranks = 1;
   for (int axis : split.axes)
     ranks *= info.mesh.size(axis);
   int64_t room = split.part * (split.packed ? 1 : ranks);
-  if (split.part < 1 || split.part % 4 != 0 || split.offset < 0 ||
+  if (split.part < 1 || split.part % elementBytes != 0 || split.offset < 0 ||
       split.offset + room > info.arenaBytes)
     return failure("a part of {} bytes of '{}' lies outside of the arena of {} bytes", split.part,
                    name, info.arenaBytes);
   Layout inBucket = storage.layout;
-  int64_t last =
-      inBucket.offset - split.offset + 4 * ((inBucket.rows - 1) * inBucket.stride + inBucket.cols);
+  int64_t last = inBucket.offset - split.offset +
+                 elementBytes * ((inBucket.rows - 1) * inBucket.stride + inBucket.cols);
   if (inBucket.offset < split.offset || last > split.part * ranks)
     return failure("'{}' lies outside of its bucket of {} bytes", name, split.part * ranks);
   inBucket.offset = 0;
@@ -89,11 +91,15 @@ Status Checker::weight(const WeightInfo &weight) {
   int64_t elements = localElements(weight.tensor, info.mesh);
   if (weight.tensor.element != Element::F32)
     return failure("weight '{}' isn't f32", name);
-  PTLRT_TRY(storage(name, weight.storage(), elements));
-  if (weight.gradient)
-    PTLRT_TRY(storage(name + " (gradient)", *weight.gradient, elements));
+  PTLRT_TRY(storage(name, weight.storage(), 4, elements));
+  if (const std::optional<TensorInfo> &gradient = weight.gradient) {
+    if (gradient->element != Element::F32 && gradient->element != Element::BF16)
+      return failure("the gradient of '{}' is neither f32 nor bf16", name);
+    PTLRT_TRY(storage(name + " (gradient)", gradient->storage(), elementSize(gradient->element),
+                      elements));
+  }
   for (const StateInfo &state : weight.states)
-    PTLRT_TRY(storage(name + "#" + state.name, state.storage, elements));
+    PTLRT_TRY(storage(name + "#" + state.name, state.storage, 4, elements));
   return Status::ok();
 }
 

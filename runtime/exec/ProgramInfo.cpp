@@ -30,6 +30,8 @@ static Layout readLayout(const json &from) {
 static Element readElement(const std::string &name) {
   if (name == "f32")
     return Element::F32;
+  if (name == "bf16")
+    return Element::BF16;
   if (name == "i32")
     return Element::I32;
   if (name == "i64")
@@ -93,8 +95,13 @@ static WeightInfo readWeight(const json &from, const Mesh &mesh) {
   weight.initial = *initial;
   weight.frozen = from.value("frozen", false);
   weight.line = from.value("line", "");
-  if (from.contains("grad") && !from["grad"].empty())
-    weight.gradient = readStorage(from["grad"], mesh);
+  if (from.contains("grad") && !from["grad"].empty()) {
+    Storage storage = readStorage(from["grad"], mesh);
+    weight.gradient = weight.tensor;
+    weight.gradient->element = readElement(from["grad"].value("type", "f32"));
+    weight.gradient->layout = storage.layout;
+    weight.gradient->split = storage.split;
+  }
   for (const json &state : from.value("states", json::array()))
     weight.states.push_back({state.at("name"), readStorage(state.at("layout"), mesh)});
   return weight;
@@ -235,6 +242,7 @@ static void readTraining(const json &from, ProgramInfo &info) {
                            hyper.at("offset"), hyper.value("scheduled", false)});
   info.schedule = readSchedule(from.value("schedule", json::object()));
   info.skipNonfinite = from.value("on_nonfinite", "stop") == "skip";
+  info.bf16 = from.value("precision", "f32") == "bf16";
   info.outputs = readOutputs(from.at("outputs"));
   const json evals = from.value("eval", json());
   if (evals.is_array())

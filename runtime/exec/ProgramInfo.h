@@ -27,11 +27,11 @@ struct WeightInfo {
   TensorInfo tensor; ///< name: the path
   Initial initial;
   bool frozen = false;
-  std::string line; ///< where it is declared, or empty
-  std::optional<Storage> gradient;
+  std::string line;                   ///< where it is declared, or empty
+  std::optional<TensorInfo> gradient; ///< of f32 or bf16
   std::vector<StateInfo> states;
 
-  Storage storage() const { return {tensor.layout, tensor.split}; }
+  Storage storage() const { return tensor.storage(); }
 };
 
 /// A number that the runtime writes before each step.
@@ -110,6 +110,7 @@ struct ProgramInfo {
   std::vector<HyperInfo> hypers;
   Schedule schedule;
   bool skipNonfinite = false;
+  bool bf16 = false; ///< some values are stored in bf16
   OutputInfo outputs;
   std::vector<EvalInfo> evals;
   std::optional<CheckpointInfo> checkpoint;

@@ -8,17 +8,23 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/exec/SelfCheck.h"
 
+#include "runtime/core/Bfloat16.h"
 #include "runtime/core/Log.h"
 #include "runtime/exec/Comparison.h"
 #include "runtime/exec/StepLoop.h"
+#include <algorithm>
+#include <cstring>
 
 namespace ptlrt {
 
 /// What rounding explains: of the loss (at least of kLeastLoss), of the gradients' norm, of the
 /// largest value of a tensor. A gradient that is zero but for rounding is measured by a part of the
-/// largest gradient of all.
-static constexpr double kLoss = 1e-5, kLeastLoss = 0.1, kNorm = 1e-5, kGradient = 1e-4,
-                        kLeastGradient = 1e-3, kWeight = 1e-5;
+/// largest gradient of all. Norm and weights follow from equal gradients, in f32 always.
+struct Tolerance {
+  double loss, gradient, leastGradient;
+};
+static constexpr Tolerance kFloat = {1e-5, 1e-4, 1e-3}, kBf16 = {1e-3, 3e-2, 3e-2};
+static constexpr double kLeastLoss = 0.1, kNorm = 1e-5, kWeight = 1e-5;
 static constexpr size_t kNotes = 9;
 
 namespace {
@@ -37,7 +43,7 @@ struct OneRank {
 struct Pair {
   const WeightInfo *weight;
   std::string name;
-  const TensorInfo *tensorOfOne;
+  const TensorInfo *tensor, *tensorOfOne;
   std::vector<Holder> holders; ///< on the mesh
   Layout layoutOfOne;
 };
@@ -54,7 +60,8 @@ struct Worst {
 
 class SelfCheck : public StepObserver {
 public:
-  explicit SelfCheck(Job &job) : job(job), info(job.info()) {}
+  explicit SelfCheck(Job &job)
+      : job(job), info(job.info()), tolerance(info.bf16 ? kBf16 : kFloat) {}
   /// Gets the run on one rank ready. Only the talker calls this.
   Status open(const ptlrt_program_t &program, const Options &options);
   Expected<int> run();
@@ -74,14 +81,14 @@ private:
   void compareLoss(RankState &talker);
   void compareNorm(RankState &talker);
   void compareNumber(const std::string &name, float mesh, float alone, double limit);
-  Expected<Worst> comparePairs(std::span<const Pair> pairs, double tolerance, double least,
+  Expected<Worst> comparePairs(std::span<const Pair> pairs, double part, double least,
                                RankState &talker, const std::string &when);
   Status describe(const Pair &pair, double limit, const Distance &distance, RankState &talker,
                   const std::string &when);
   Status compareRanks(const Pair &pair, RankState &talker, const std::string &when);
   Status takeGradients(RankState &talker);
   TensorSource onMesh(const Pair &pair, RankState &talker) const {
-    return sourceOf(pair.name, pair.weight->tensor, pair.holders, info.mesh, *talker.comm);
+    return sourceOf(pair.name, *pair.tensor, pair.holders, info.mesh, *talker.comm);
   }
   TensorSource onOne(const Pair &pair) const {
     return sourceOf(pair.name, *pair.tensorOfOne, pair.layoutOfOne, one.job->info().mesh,
@@ -94,6 +101,7 @@ private:
 
   Job &job;
   const ProgramInfo &info;
+  const Tolerance &tolerance;
   OneRank one;
   std::vector<Pair> gradients, weights; ///< and states
   std::vector<Finding> findings;
@@ -119,12 +127,12 @@ Status SelfCheck::pairUp() {
       break;
     const std::string &name = mine.tensor.name;
     auto held = [&](TensorPart part) { return holdersOf(job.set(), name, part); };
-    weights.push_back({&mine, name, &its.tensor, held({}), its.tensor.layout});
+    weights.push_back({&mine, name, &mine.tensor, &its.tensor, held({}), its.tensor.layout});
     if (mine.gradient)
-      gradients.push_back(
-          {&mine, name, &its.tensor, held({TensorPart::Kind::Gradient, 0}), its.gradient->layout});
+      gradients.push_back({&mine, name, &*mine.gradient, &*its.gradient,
+                           held({TensorPart::Kind::Gradient, 0}), its.gradient->layout});
     for (size_t s = 0; s < mine.states.size(); ++s)
-      weights.push_back({&mine, name + "#" + mine.states[s].name, &its.tensor,
+      weights.push_back({&mine, name + "#" + mine.states[s].name, &mine.tensor, &its.tensor,
                          held({TensorPart::Kind::State, s}), its.states[s].storage.layout});
   }
   return isSame ? Status::ok() : failure("the program for one rank has other weights");
@@ -179,7 +187,7 @@ void SelfCheck::compareLoss(RankState &talker) {
   const OutputInfo &outputs = job.info(0).outputs, &others = one.job->info().outputs;
   float loss = talker.floatAt(outputs.loss), alone = one.state().floatAt(others.loss);
   compareNumber(fmt::format("loss of step {}", talker.rank.step), loss, alone,
-                kLoss * std::max<double>(std::abs(alone), kLeastLoss));
+                tolerance.loss * std::max<double>(std::abs(alone), kLeastLoss));
   stepText = fmt::format("step {}: loss {:.6f}, differs by {:.1e}; largest differences of",
                          talker.rank.step, loss, std::abs(static_cast<double>(loss) - alone));
 }
@@ -208,11 +216,11 @@ Status SelfCheck::describe(const Pair &pair, double limit, const Distance &dista
 }
 
 Status SelfCheck::compareRanks(const Pair &pair, RankState &talker, const std::string &when) {
-  const TensorInfo &tensor = pair.weight->tensor;
+  const TensorInfo &tensor = *pair.tensor;
   std::vector<uint8_t> first, second;
   size_t fetched = pair.holders.size();
   auto fetch = [&](const Holder &from, std::vector<uint8_t> &to) {
-    ByteRange range = heldBytes(from.storage, info.mesh, from.rank);
+    ByteRange range = heldBytes(from.storage, elementSize(tensor.element), info.mesh, from.rank);
     to.resize(range.bytes);
     return talker.comm->fetch(from.rank, range.offset, range.bytes, to.data());
   };
@@ -220,7 +228,8 @@ Status SelfCheck::compareRanks(const Pair &pair, RankState &talker, const std::s
     const Holder &own = pair.holders[number];
     int rank = own.rank;
     size_t other = firstHolder(pair.holders, tensor, info.mesh, rank);
-    if (other == number || heldBytes(own.storage, info.mesh, rank).bytes == 0)
+    if (other == number ||
+        heldBytes(own.storage, elementSize(tensor.element), info.mesh, rank).bytes == 0)
       continue;
     int holder = pair.holders[other].rank;
     if (std::exchange(fetched, other) != other)
@@ -241,7 +250,7 @@ Status SelfCheck::compareRanks(const Pair &pair, RankState &talker, const std::s
   return Status::ok();
 }
 
-Expected<Worst> SelfCheck::comparePairs(std::span<const Pair> pairs, double tolerance, double least,
+Expected<Worst> SelfCheck::comparePairs(std::span<const Pair> pairs, double part, double least,
                                         RankState &talker, const std::string &when) {
   std::vector<Distance> distances;
   double largest = 0;
@@ -255,14 +264,22 @@ Expected<Worst> SelfCheck::comparePairs(std::span<const Pair> pairs, double tole
   Worst worst;
   for (size_t i = 0; i < pairs.size(); ++i) {
     double scale = std::max(distances[i].largest, least * largest);
-    if (distances[i].difference > tolerance * scale)
-      PTLRT_TRY(describe(pairs[i], tolerance * scale, distances[i], talker, when));
+    if (distances[i].difference > part * scale)
+      PTLRT_TRY(describe(pairs[i], part * scale, distances[i], talker, when));
     else
       PTLRT_TRY(compareRanks(pairs[i], talker, when));
-    if (double part = scale > 0 ? distances[i].difference / scale : 0; part > worst.part)
-      worst = {part, pairs[i].name};
+    if (double found = scale > 0 ? distances[i].difference / scale : 0; found > worst.part)
+      worst = {found, pairs[i].name};
   }
   return worst;
+}
+
+/// Writes numbers as f32 or bf16.
+static void putFloats(const float *from, int64_t count, Element element, uint8_t *to) {
+  if (element == Element::F32)
+    std::memcpy(to, from, count * sizeof(float));
+  else
+    std::transform(from, from + count, reinterpret_cast<uint16_t *>(to), toBfloat16);
 }
 
 Status SelfCheck::takeGradients(RankState &talker) {
@@ -274,10 +291,12 @@ Status SelfCheck::takeGradients(RankState &talker) {
       int64_t count = std::min(kChunk, end - begin);
       PTLRT_TRY(source.read(begin, count, values.data()));
       const float *from = values.data();
-      forEachPart(pair.layoutOfOne, 4, begin, count, [&](int64_t offset, int64_t part) {
-        std::copy_n(from, part, &one.state().floatAt(offset));
-        from += part;
-      });
+      Element element = pair.tensorOfOne->element;
+      forEachPart(pair.layoutOfOne, elementSize(element), begin, count,
+                  [&](int64_t offset, int64_t part) {
+                    putFloats(from, part, element, one.state().memory() + offset);
+                    from += part;
+                  });
     }
   }
   return Status::ok();
@@ -292,7 +311,7 @@ Status SelfCheck::compareGradients(RankState &talker) {
   PTLRT_TRY(one.loop->computeGradients(talker.rank.step));
   compareLoss(talker);
   Expected<Worst> worst =
-      comparePairs(gradients, kGradient, kLeastGradient, talker,
+      comparePairs(gradients, tolerance.gradient, tolerance.leastGradient, talker,
                    fmt::format("in step {}, the gradient of", talker.rank.step));
   if (worst.isError())
     return worst.status();

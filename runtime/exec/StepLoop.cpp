@@ -209,10 +209,10 @@ Status StepLoop::compareWithFirst(const WeightInfo &weight, const std::string &n
   std::vector<Holder> holders = holdersOf(job.set(), weight.tensor.name, part);
   const Holder &first = holders[firstHolder(holders, weight.tensor, info.mesh, state.rank.rank)];
   const Storage own = *storageOf(weight, part);
-  ByteRange range = heldBytes(own, info.mesh, state.rank.rank);
+  ByteRange range = heldBytes(own, 4, info.mesh, state.rank.rank);
   if (first.rank == state.rank.rank || range.bytes == 0)
     return Status::ok();
-  ByteRange theirs = heldBytes(first.storage, info.mesh, first.rank);
+  ByteRange theirs = heldBytes(first.storage, 4, info.mesh, first.rank);
   replica.resize(std::max(range.bytes, theirs.bytes));
   PTLRT_TRY(state.comm->fetch(first.rank, theirs.offset, theirs.bytes, replica.data()));
   const Layout &layout = first.storage.layout;

@@ -72,6 +72,8 @@ void Training::announce() {
   reporter->say(fmt::format("{}: {} parameters, {}, {:.1f} MB a rank, {} steps of {} samples",
                             info.model, info.parameters(), info.mesh.describe(),
                             static_cast<double>(info.arenaBytes) / 1e6, info.steps, info.batch));
+  if (info.bf16)
+    reporter->say(fmt::format("bf16: {}", cpu::probeBf16().text));
   if (job.resumed())
     reporter->say(fmt::format("goes on from '{}' at step {}", job.resumed()->folder, firstStep));
   BatchOrder order = orderOf(info.data, *source, true);

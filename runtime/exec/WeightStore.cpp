@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/exec/WeightStore.h"
 
+#include "runtime/core/Bfloat16.h"
 #include "runtime/core/Suggest.h"
 #include <algorithm>
 #include <cstring>
@@ -54,7 +55,7 @@ namespace {
 class PieceReader {
 public:
   PieceReader(const TensorInfo &tensor, const Storage &storage, const Mesh &mesh, int rank)
-      : piece(pieceOf(tensor, mesh, rank)), layout(storage.layout),
+      : piece(pieceOf(tensor, mesh, rank)), layout(storage.layout), element(tensor.element),
         window(windowOf(storage.split, mesh, rank)), rank(rank) {}
   /// Copies what the rank holds of elements [begin, begin + count).
   Status read(Communicator &comm, int64_t begin, int64_t count, float *to);
@@ -66,6 +67,7 @@ private:
 
   Piece piece;
   Layout layout;
+  Element element;
   Window window;
   int rank;
   std::vector<uint8_t> span; ///< of the arena, from the first of the elements to the last
@@ -79,7 +81,7 @@ void PieceReader::forEach(int64_t begin, int64_t count, Visitor &&visit) const {
     int64_t end = std::min(run.global + run.count, begin + count);
     if (from < end)
       forEachHeld(
-          layout, window, 4, run.local + from - run.global, end - from,
+          layout, window, elementSize(element), run.local + from - run.global, end - from,
           [&](int64_t offset, int64_t first, int64_t part) { visit(offset, from + first, part); });
     return run.global < begin + count;
   });
@@ -90,14 +92,20 @@ Status PieceReader::read(Communicator &comm, int64_t begin, int64_t count, float
   int64_t first = -1, end = 0;
   forEach(begin, count, [&](int64_t offset, int64_t, int64_t part) {
     first = first < 0 ? offset : first;
-    end = offset + part * 4;
+    end = offset + part * elementSize(element);
   });
   if (first < 0)
     return Status::ok();
   span.resize(end - first);
   PTLRT_TRY(comm.fetch(rank, first, end - first, span.data()));
   forEach(begin, count, [&](int64_t offset, int64_t from, int64_t part) {
-    std::memcpy(to + from - begin, span.data() + offset - first, part * 4);
+    const uint8_t *source = span.data() + offset - first;
+    float *target = to + from - begin;
+    if (element == Element::F32)
+      std::memcpy(target, source, part * 4);
+    else
+      for (int64_t i = 0; i < part; ++i)
+        target[i] = fromBfloat16(reinterpret_cast<const uint16_t *>(source)[i]);
   });
   return Status::ok();
 }
@@ -107,7 +115,7 @@ std::optional<Storage> storageOf(const WeightInfo &weight, TensorPart part) {
   case TensorPart::Kind::Weight:
     return weight.storage();
   case TensorPart::Kind::Gradient:
-    return weight.gradient;
+    return weight.gradient ? std::optional(weight.gradient->storage()) : std::nullopt;
   case TensorPart::Kind::State:
     return part.state < weight.states.size() ? std::optional(weight.states[part.state].storage)
                                              : std::nullopt;
@@ -193,7 +201,9 @@ std::vector<TensorSource> gradientSources(const ProgramSet &programs, Communicat
   for (const WeightInfo &weight : programs.whole().weights)
     if (weight.gradient)
       sources.push_back(
-          sourceOf(programs, weight.tensor.name, weight, {TensorPart::Kind::Gradient, 0}, comm));
+          sourceOf(weight.tensor.name, *weight.gradient,
+                   holdersOf(programs, weight.tensor.name, {TensorPart::Kind::Gradient, 0}),
+                   programs.whole().mesh, comm));
   return sources;
 }
 

@@ -42,7 +42,8 @@ std::vector<Holder> holdersOf(const ProgramSet &programs, const std::string &pat
 size_t firstHolder(std::span<const Holder> holders, const TensorInfo &tensor, const Mesh &mesh,
                    int rank);
 
-/// Reads the whole tensor out of the holders' arenas, each element from the first rank that has it.
+/// Reads the whole tensor, of f32 or bf16, as f32 out of the holders' arenas, each element from the
+/// first rank that has it.
 /// Reading is a Communicator::fetch. `comm` must outlive the result.
 TensorSource sourceOf(const std::string &name, const TensorInfo &tensor,
                       std::span<const Holder> holders, const Mesh &mesh, Communicator &comm);

@@ -60,6 +60,7 @@ def program(case, run, options):
     rules += [f"pipeline blocks, over: pp, {options.pipeline}"] if given("pipeline") else []
     rules += [f"zero {options.zero}"] if given("zero") else []
     rules += [f"remat {options.remat}"] if given("remat") else []
+    rules += [f"precision {options.precision}"] if given("precision") else []
     rules += ["reproducible"] if given("reproducible") else []
     rules += [f"bucket {options.bucket}"] if given("bucket") else []
     rules += ["overlap"] if given("overlap") else []

@@ -2,6 +2,7 @@
 """Trains a golden model with its storage in parts, at several levels, and compares the runs bit for bit.
 
 Usage: zero.py CASE WORKDIR --over AXES [--mesh dp=2] [--shard "batch: dp"] [--levels 0,1,2,3] [--microbatches K] [--pipeline "schedule: gpipe"] [--reproducible]
+       [--precision bf16]
 Losses, norms and metrics of every step, the weights after the last and the gradients of the first must be those of the first level; with a
 pipeline and --reproducible those of the first level without stages.
 Each run compares its ranks' replicas after each step, and what ranks moved with what the program says.
@@ -63,10 +64,11 @@ def main():
     parser.add_argument("--pipeline", default="", help='as "schedule: gpipe"; the mesh has an axis pp')
     parser.add_argument("--microbatches", type=int, default=1)
     parser.add_argument("--reproducible", action="store_true")
+    parser.add_argument("--precision", default="")
     options = parser.parse_args()
     case = golden.HERE / "golden" / options.case
     run = json.loads((case / "expected.json").read_text())
-    work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.over}-{options.microbatches}"
+    work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.over}-{options.microbatches}{options.precision}"
     shutil.rmtree(work, ignore_errors=True)
     levels = options.levels.split(",")
     runs = {f"level {level}": train(int(level), options, case, run, work / level) for level in levels}

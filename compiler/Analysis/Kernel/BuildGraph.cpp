@@ -19,6 +19,8 @@ Elem kernel::elementOf(Type tensor) {
   Type element = cast<RankedTensorType>(tensor).getElementType();
   if (element.isF32())
     return Elem::F32;
+  if (element.isBF16())
+    return Elem::BF16;
   if (element.isInteger(1))
     return Elem::I1;
   return element.isInteger(64) ? Elem::I64 : Elem::I32;
@@ -81,6 +83,8 @@ private:
     nodes[op.getResult(0)] = result;
     return result;
   }
+  /// `node`, which is f32, in the element type of `type`.
+  Node *rounded(Node *node, Type type);
   SmallVector<Cut, 2> cuts(Type type, std::optional<Attribute> attribute);
 
   Graph &graph;
@@ -124,14 +128,23 @@ void GraphBuilder::visit(ptl::DotOp op) {
   product->map = Map::Mul;
   product->operands = {nodes.lookup(op.getLhs()), nodes.lookup(op.getRhs())};
   if (over.empty()) {
-    nodes[op.getResult()] = product;
+    nodes[op.getResult()] = rounded(product, type);
     return;
   }
   Node *sum = graph.add(NodeKind::Reduce, Elem::F32, all, op.getLoc());
   sum->operands = {product};
   sum->over = over;
   sum->operandDims = order;
-  nodes[op.getResult()] = sum;
+  nodes[op.getResult()] = rounded(sum, type);
+}
+
+Node *GraphBuilder::rounded(Node *node, Type type) {
+  if (elementOf(type) != Elem::BF16)
+    return node;
+  Node *result = graph.add(NodeKind::Map, Elem::BF16, node->dims, node->loc);
+  result->map = Map::Cast;
+  result->operands = {node};
+  return result;
 }
 
 void GraphBuilder::visit(ptl::ReshapeOp op) {

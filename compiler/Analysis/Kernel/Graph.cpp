@@ -16,6 +16,8 @@ int64_t kernel::byteSize(Elem elem) {
   case Elem::F32:
   case Elem::I32:
     return 4;
+  case Elem::BF16:
+    return 2;
   case Elem::I1:
     return 1;
   case Elem::I64:

@@ -25,8 +25,12 @@ namespace ptlc::kernel {
 using DimId = uint32_t;
 using DimList = llvm::SmallVector<DimId, 4>;
 
-/// Element types. I1 is a byte in memory; I64 holds the step and counts of samples.
-enum class Elem : uint8_t { F32, I32, I1, I64 };
+/// Element types. I1 is a byte in memory; I64 holds the step and counts of samples. BF16 is two
+/// bytes in memory and f32 in registers: a node of it is an f32 that bf16 can represent.
+enum class Elem : uint8_t { F32, I32, I1, I64, BF16 };
+
+/// True for numbers that registers hold as f32.
+inline bool isFloat(Elem elem) { return elem == Elem::F32 || elem == Elem::BF16; }
 
 /// Bytes of one element in memory.
 int64_t byteSize(Elem elem);

@@ -13,6 +13,8 @@ static constexpr int64_t kLine = 64;
 MatrixLayout kernel::foldShape(llvm::ArrayRef<int64_t> shape, unsigned split, int64_t bytes,
                                bool padded) {
   MatrixLayout layout;
+  if (bytes == 2)
+    bytes = 4;
   for (auto [i, size] : llvm::enumerate(shape))
     (i < split ? layout.rows : layout.cols) *= size;
   layout.stride = std::max<int64_t>(layout.cols, 1);

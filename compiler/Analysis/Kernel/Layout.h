@@ -21,7 +21,8 @@ struct MatrixLayout {
 
 /// Folds `shape` before dimension `split`; pads rows of `bytes`-sized elements where `padded`: the
 /// stride of rows of 256 bytes or more is an odd number of 64-byte lines, so that the rows of a
-/// column fall into different cache sets.
+/// column fall into different cache sets. Elements of 2 bytes lie as those of 4 do: a weight, its
+/// gradient and its states have the same strides, whatever their types.
 MatrixLayout foldShape(llvm::ArrayRef<int64_t> shape, unsigned split, int64_t bytes, bool padded);
 
 /// Elements from one piece of a tensor along its outermost dimension to the next. A piece of one

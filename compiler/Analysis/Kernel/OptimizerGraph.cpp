@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Analysis/Kernel/OptimizerGraph.h"
 
+#include "compiler/Analysis/Kernel/BuildGraph.h"
+
 using namespace ptlc;
 using namespace ptlc::kernel;
 
@@ -19,7 +21,7 @@ public:
     full = {graph.dim("row", rows), graph.dim("column", cols)};
     graph.iterate = {full[0]};
     weight = input(full);
-    Node *raw = input(full);
+    Node *raw = input(full, elementOf(op.getGrads().front().getType()));
     for (unsigned i = 0; i < op.getStatesPerWeight(); ++i)
       states.push_back(input(full));
     for (mlir::Value hyper : op.getHypers()) {

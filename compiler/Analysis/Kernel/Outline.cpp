@@ -9,8 +9,16 @@
 using namespace mlir;
 using namespace ptlc;
 
+/// True for a cast to f32 of what lies in memory as bf16.
+static bool isWidening(Operation *op) {
+  auto map = dyn_cast_or_null<ptl::ElementwiseOp>(op);
+  return map && map.getKind() == ptl::ElementwiseKind::Cast &&
+         ptl::elementType(map.getOperands()[0]).isBF16() &&
+         ptl::elementType(map.getResult()).isF32();
+}
+
 bool kernel::isFree(Operation *op) {
-  return isa_and_nonnull<ptl::ConstantOp, ptl::IotaOp, ptl::BroadcastOp>(op);
+  return isa_and_nonnull<ptl::ConstantOp, ptl::IotaOp, ptl::BroadcastOp>(op) || isWidening(op);
 }
 
 ArrayRef<StringAttr> kernel::leadingDims(Type type, unsigned inner) {

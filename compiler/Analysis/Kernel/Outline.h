@@ -9,7 +9,7 @@
 namespace ptlc::kernel {
 
 /// True for operations that are computed again in each kernel rather than stored: constants,
-/// indices and broadcasts.
+/// indices, broadcasts, and casts from bf16 to f32.
 bool isFree(mlir::Operation *op);
 
 /// Moves `ops`, given in block order, into one kernel in the place of the last. Free producers are

@@ -65,6 +65,8 @@ FailureOr<GemmCall> cpu::gemmCall(rt::KernelOp kernel, const Places &places) {
   if (plan->swapped)
     std::swap(call.a, call.b);
   call.accumulates = kernel->hasAttr("rt.accumulate");
+  call.halves = ptl::elementType(left).isBF16();
+  call.wide = call.halves && ptl::elementType(kernel.getResult(0)).isF32();
   return call;
 }
 
@@ -188,6 +190,7 @@ FailureOr<AttentionCall> AttentionBuilder<Op>::build(Value yValue, Value lseValu
   if (!load(op.getQ(), q) || !load(op.getK(), k) || !load(op.getV(), v) || !load(yValue, y) ||
       !load(lseValue, lse) || (op.getMask() && !load(op.getMask(), mask)))
     return failure();
+  call.halves = ptl::elementType(op.getQ()).isBF16();
   StringRef over = op.getOver(), depth = op.getDepth(), valueDepth = op.getValueDepth();
   for (auto [tensor, name] :
        {std::pair(&*q, depth), {&*k, depth}, {&*v, valueDepth}, {&*y, valueDepth}})

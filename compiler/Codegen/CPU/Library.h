@@ -23,10 +23,12 @@ struct Tensor {
 
 mlir::FailureOr<Tensor> tensorOf(mlir::Value value, const Places &places);
 
-/// A call of ptlrt_gemm_f32; pointers in the order a, b, c.
+/// A call of ptlrt_gemm_f32 or ptlrt_gemm_bf16; pointers in the order a, b, c.
 struct GemmCall {
   kernel::GemmPlan plan;
   Place a, b, c;
+  bool halves = false;      ///< operands are bf16
+  bool wide = false;        ///< the result is f32 nevertheless
   bool accumulates = false; ///< adds if the micro-batch isn't the first
 };
 mlir::FailureOr<GemmCall> gemmCall(rt::KernelOp kernel, const Places &places);
@@ -35,6 +37,7 @@ mlir::FailureOr<GemmCall> gemmCall(rt::KernelOp kernel, const Places &places);
 struct AttentionCall {
   static constexpr unsigned kMaxOuter = 5;
   bool backward = false;
+  bool halves = false; ///< all but lse are bf16
   int64_t queries, keys, depth, valueDepth;
   bool causal = false;
   int64_t window = 0;

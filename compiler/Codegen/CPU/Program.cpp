@@ -41,7 +41,7 @@ private:
 };
 } // namespace
 
-static constexpr uint64_t kMagic = 0x314b54504c54504dULL, kVersion = 2;
+static constexpr uint64_t kMagic = 0x314b54504c54504dULL, kVersion = 3;
 
 static llvm::Constant *global(llvm::Module &module, llvm::Constant *value, llvm::StringRef name) {
   auto *variable = new llvm::GlobalVariable(module, value->getType(), true,

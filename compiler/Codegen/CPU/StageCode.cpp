@@ -209,9 +209,14 @@ LogicalResult StageCode::emitGemm(rt::KernelOp kernel) {
   llvm::Value *accumulate = b.getInt32(0);
   if (call->accumulates)
     accumulate = b.CreateZExt(b.CreateICmpSGT(laterPieces(kernel), b.getInt64(0)), i32);
-  b.CreateCall(
-      declare("ptlrt_gemm_f32", {pointer, pointer, pointer, pointer, pointer, i32}),
-      {rank, descriptor, address(call->a), address(call->b), address(call->c), accumulate});
+  llvm::Value *a = address(call->a), *right = address(call->b), *c = address(call->c);
+  if (call->halves)
+    b.CreateCall(
+        declare("ptlrt_gemm_bf16", {pointer, pointer, pointer, pointer, pointer, i32, i32}),
+        {rank, descriptor, a, right, c, b.getInt32(call->wide), accumulate});
+  else
+    b.CreateCall(declare("ptlrt_gemm_f32", {pointer, pointer, pointer, pointer, pointer, i32}),
+                 {rank, descriptor, a, right, c, accumulate});
   return success();
 }
 
@@ -253,17 +258,16 @@ LogicalResult StageCode::emitAttention(rt::KernelOp kernel) {
     for (const Place &place : {call->dout, call->dq, call->dk, call->dv})
       arguments.push_back(address(place));
   llvm::SmallVector<llvm::Type *> types(arguments.size(), pointer);
-  b.CreateCall(
-      declare(call->backward ? "ptlrt_attention_backward" : "ptlrt_attention_forward", types),
-      arguments);
+  std::string name = call->backward ? "ptlrt_attention_backward" : "ptlrt_attention_forward";
+  b.CreateCall(declare(call->halves ? name + "_bf16" : name, types), arguments);
   return success();
 }
 
 llvm::Constant *StageCode::segmentsOf(ArrayRef<Place> tensors) {
   llvm::SmallVector<llvm::Constant *> segments;
   for (const Place &place : tensors)
-    segments.push_back(
-        numbers({place.offset, place.layout.rows, place.layout.cols, place.layout.stride}));
+    segments.push_back(numbers(
+        {place.offset, place.layout.rows, place.layout.cols, place.layout.stride, place.bf16}));
   if (segments.empty())
     return llvm::ConstantPointerNull::get(b.getPtrTy());
   return constant(llvm::ConstantArray::get(

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/CUDA/NormKernels.h"
 
+#include "compiler/Analysis/Kernel/BuildGraph.h"
+
 using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::kernel;
@@ -10,10 +12,10 @@ using namespace ptlc::kernel;
 /// Elements between two sums of squares, so that each begins at a multiple of 16 bytes.
 static constexpr int64_t kSpacing = 4;
 
-static Node *input(Graph &graph, DimList dims, Location loc) {
-  Node *node = graph.add(NodeKind::Input, Elem::F32, dims, loc);
+static Node *input(Graph &graph, Elem elem, DimList dims, Location loc) {
+  Node *node = graph.add(NodeKind::Input, elem, dims, loc);
   node->argument = graph.arguments.size();
-  graph.arguments.push_back({Elem::F32, dims});
+  graph.arguments.push_back({elem, dims});
   return node;
 }
 
@@ -26,11 +28,11 @@ static Node *sumOver(Graph &graph, Node *node, DimList over, Location loc) {
 }
 
 /// The sum of the squares of a matrix.
-static Graph squares(const MatrixLayout &layout, Location loc) {
+static Graph squares(const MatrixLayout &layout, Elem elem, Location loc) {
   Graph graph;
   DimList dims = {graph.dim("row", layout.rows), graph.dim("column", layout.cols)};
   graph.iterate = {dims[0]};
-  Node *x = input(graph, dims, loc);
+  Node *x = input(graph, elem, dims, loc);
   Node *square = graph.add(NodeKind::Map, Elem::F32, dims, loc);
   square->map = Map::Mul;
   square->operands = {x, x};
@@ -44,7 +46,7 @@ static Graph rootOfSum(int64_t count, Location loc) {
   DimId part = graph.dim("part", count);
   Node *root = graph.add(NodeKind::Map, Elem::F32, {}, loc);
   root->map = Map::Sqrt;
-  root->operands = {sumOver(graph, input(graph, {part}, loc), {part}, loc)};
+  root->operands = {sumOver(graph, input(graph, Elem::F32, {part}, loc), {part}, loc)};
   graph.outputs.push_back({root, {}, loc});
   return graph;
 }
@@ -64,7 +66,7 @@ FailureOr<std::vector<codegen::KernelCall>> cuda::normKernels(ptl::GlobalNormOp 
     codegen::Place place = places.of(operand);
     codegen::Place sum;
     sum.offset = behind + int64_t(i) * kSpacing * byteSize(Elem::F32);
-    if (!add(squares(place.layout, op.getLoc()), place, sum))
+    if (!add(squares(place.layout, elementOf(operand.getType()), op.getLoc()), place, sum))
       return failure();
   }
   codegen::Place sums;

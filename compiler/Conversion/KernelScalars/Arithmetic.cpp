@@ -23,6 +23,7 @@ using namespace ptlc::kernel;
 Type kernel::typeOf(MLIRContext *context, Elem elem) {
   switch (elem) {
   case Elem::F32:
+  case Elem::BF16:
     return Float32Type::get(context);
   case Elem::I32:
     return IntegerType::get(context, 32);
@@ -36,13 +37,62 @@ Type kernel::typeOf(MLIRContext *context, Elem elem) {
 
 Value kernel::number(ImplicitLocOpBuilder &b, Elem elem, double value) {
   Type type = typeOf(b.getContext(), elem);
-  if (elem == Elem::F32)
+  if (elem == Elem::BF16) {
+    APFloat rounded(static_cast<float>(value));
+    bool inexact = false;
+    rounded.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven, &inexact);
+    value = rounded.convertToDouble();
+  }
+  if (isFloat(elem))
     return arith::ConstantOp::create(b, b.getF32FloatAttr(static_cast<float>(value)));
   return arith::ConstantOp::create(b, b.getIntegerAttr(type, static_cast<int64_t>(value)));
 }
 
 Value kernel::integer(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+}
+
+Type kernel::memoryTypeOf(MLIRContext *context, Elem elem) {
+  if (elem == Elem::I1)
+    return IntegerType::get(context, 8);
+  return elem == Elem::BF16 ? Type(IntegerType::get(context, 16)) : typeOf(context, elem);
+}
+
+Value kernel::fromMemory(ImplicitLocOpBuilder &b, Value value, Elem elem) {
+  if (elem == Elem::I1) {
+    Value zero = arith::ConstantOp::create(b, b.getI8IntegerAttr(0));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, zero);
+  }
+  if (elem != Elem::BF16)
+    return value;
+  Value sixteen = arith::ConstantOp::create(b, b.getI32IntegerAttr(16));
+  Value bits = arith::ExtUIOp::create(b, b.getI32Type(), value);
+  return arith::BitcastOp::create(b, b.getF32Type(), arith::ShLIOp::create(b, bits, sixteen));
+}
+
+Value kernel::toMemory(ImplicitLocOpBuilder &b, Value value, Elem elem) {
+  if (elem == Elem::I1)
+    return arith::ExtUIOp::create(b, b.getI8Type(), value);
+  if (elem != Elem::BF16)
+    return value;
+  Value sixteen = arith::ConstantOp::create(b, b.getI32IntegerAttr(16));
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+  return arith::TruncIOp::create(b, b.getI16Type(), arith::ShRUIOp::create(b, bits, sixteen));
+}
+
+Value kernel::roundToBf16(ImplicitLocOpBuilder &b, Value value) {
+  auto word = [&](uint32_t bits) {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(bits)));
+  };
+  // A carry out of the significand goes into the exponent, as it should: up to infinity.
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+  Value last = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, word(16)), word(1));
+  Value up = arith::AddIOp::create(b, arith::AddIOp::create(b, bits, word(0x7fff)), last);
+  Value quiet = arith::OrIOp::create(b, bits, word(0x400000));
+  Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
+  Value result = arith::SelectOp::create(b, isNan, quiet, up);
+  result = arith::AndIOp::create(b, result, word(0xffff0000));
+  return arith::BitcastOp::create(b, b.getF32Type(), result);
 }
 
 static constexpr arith::FastMathFlags kContract = arith::FastMathFlags::contract;
@@ -254,6 +304,8 @@ static Value mapInteger(ImplicitLocOpBuilder &b, Map map, ValueRange x) {
 }
 
 static Value castValue(ImplicitLocOpBuilder &b, Value x, Elem to) {
+  if (to == Elem::BF16)
+    return roundToBf16(b, castValue(b, x, Elem::F32));
   Type from = x.getType(), type = typeOf(b.getContext(), to);
   if (from == type)
     return x;
@@ -299,7 +351,10 @@ Value kernel::mapValue(ImplicitLocOpBuilder &b, Map map, ValueRange x, Elem resu
       return arith::CmpFOp::create(b, *predicate, x[0], x[1]);
     return arith::CmpIOp::create(b, intPredicate(map, x[0].getType().isInteger(1)), x[0], x[1]);
   }
-  return isFloat ? mapFloat(b, map, x) : mapInteger(b, map, x);
+  if (!isFloat)
+    return mapInteger(b, map, x);
+  Value value = mapFloat(b, map, x);
+  return result == Elem::BF16 ? roundToBf16(b, value) : value;
 }
 
 Value kernel::combineValues(ImplicitLocOpBuilder &b, Combine combine, Value a, Value x,
@@ -324,7 +379,7 @@ Value kernel::combineValues(ImplicitLocOpBuilder &b, Combine combine, Value a, V
 Value kernel::identityOf(ImplicitLocOpBuilder &b, Combine combine, Elem elem) {
   if (combine == Combine::Sum)
     return number(b, elem, 0);
-  if (elem == Elem::F32) {
+  if (isFloat(elem)) {
     double infinity = std::numeric_limits<double>::infinity();
     return number(b, elem, combine == Combine::Max ? -infinity : infinity);
   }

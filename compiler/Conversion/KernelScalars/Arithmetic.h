@@ -9,7 +9,17 @@
 
 namespace ptlc::kernel {
 
+/// The type of an element in a register; bf16 is f32 there.
 mlir::Type typeOf(mlir::MLIRContext *context, Elem elem);
+/// The type of an element in memory: bytes for truth values, two bytes for bf16.
+mlir::Type memoryTypeOf(mlir::MLIRContext *context, Elem elem);
+/// What a register holds of an element as it lies in memory, and the reverse.
+mlir::Value fromMemory(mlir::ImplicitLocOpBuilder &b, mlir::Value value, Elem elem);
+mlir::Value toMemory(mlir::ImplicitLocOpBuilder &b, mlir::Value value, Elem elem);
+/// The nearest number that bf16 can represent, ties to even, as f32: 8 bits of significand are
+/// left. What is too large becomes infinite; not-a-number stays, quiet. Integer operations, so that
+/// every CPU and GPU gets the same bits, denormal numbers included.
+mlir::Value roundToBf16(mlir::ImplicitLocOpBuilder &b, mlir::Value value);
 mlir::Value number(mlir::ImplicitLocOpBuilder &b, Elem elem, double value);
 mlir::Value integer(mlir::ImplicitLocOpBuilder &b, int64_t value);
 

@@ -1,7 +1,7 @@
 //===- Memory.cpp - A row kernel as threads: loads and stores -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Four neighbours that lie together are one access of 16 bytes. What is loaded is
+// Four neighbours that lie together are one access of 16 bytes, of 8 in bf16. What is loaded is
 // remembered for the whole region, that is for all loops over a resident row:
 // the plan lets no loop read what an earlier one has overwritten, not even to
 // compute a kept value again.
@@ -16,33 +16,16 @@ using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::kernel;
 
-/// The type of an element in memory.
-static Type memoryType(MLIRContext *context, Elem elem) {
-  return elem == Elem::I1 ? Type(IntegerType::get(context, 8)) : typeOf(context, elem);
-}
-
 Value GpuEmitter::address(Value base, Elem elem, Value elements) {
   if (!elements)
     return base;
-  return LLVM::GEPOp::create(b, base.getType(), memoryType(b.getContext(), elem), base,
+  return LLVM::GEPOp::create(b, base.getType(), memoryTypeOf(b.getContext(), elem), base,
                              ArrayRef<LLVM::GEPArg>{elements}, LLVM::GEPNoWrapFlags::inbounds);
-}
-
-/// From the byte of a truth value.
-static Value fromMemory(ImplicitLocOpBuilder &b, Value value, Elem elem) {
-  if (elem != Elem::I1)
-    return value;
-  Value zero = arith::ConstantOp::create(b, b.getI8IntegerAttr(0));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, zero);
-}
-
-static Value toMemory(ImplicitLocOpBuilder &b, Value value, Elem elem) {
-  return elem == Elem::I1 ? Value(arith::ExtUIOp::create(b, b.getI8Type(), value)) : value;
 }
 
 Value GpuEmitter::load(Value base, Elem elem, Value elements) {
   Value place = address(base, elem, elements);
-  Value value = LLVM::LoadOp::create(b, memoryType(b.getContext(), elem), place, byteSize(elem));
+  Value value = LLVM::LoadOp::create(b, memoryTypeOf(b.getContext(), elem), place, byteSize(elem));
   return fromMemory(b, value, elem);
 }
 
@@ -51,7 +34,7 @@ void GpuEmitter::store(Value value, Value base, Elem elem, Value elements) {
 }
 
 GpuEmitter::Values GpuEmitter::loadVector(Value base, Elem elem, Value elements) {
-  auto type = VectorType::get(Mapping::kVector, memoryType(b.getContext(), elem));
+  auto type = VectorType::get(Mapping::kVector, memoryTypeOf(b.getContext(), elem));
   Value vector = LLVM::LoadOp::create(b, type, address(base, elem, elements),
                                       Mapping::kVector * byteSize(elem));
   Values values;
@@ -63,7 +46,7 @@ GpuEmitter::Values GpuEmitter::loadVector(Value base, Elem elem, Value elements)
 }
 
 void GpuEmitter::storeVector(ValueRange values, Value base, Elem elem, Value elements) {
-  auto type = VectorType::get(Mapping::kVector, memoryType(b.getContext(), elem));
+  auto type = VectorType::get(Mapping::kVector, memoryTypeOf(b.getContext(), elem));
   Value vector = LLVM::PoisonOp::create(b, type);
   for (auto [i, value] : llvm::enumerate(values)) {
     Value place = arith::ConstantOp::create(b, b.getI32IntegerAttr(i));

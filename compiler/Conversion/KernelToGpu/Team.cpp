@@ -28,7 +28,7 @@ Value GpuEmitter::sharedMemory(Type type, int64_t elements) {
 }
 
 Value GpuEmitter::toWord(Value value, Elem elem) {
-  if (elem == Elem::F32)
+  if (isFloat(elem))
     value = arith::BitcastOp::create(b, b.getI32Type(), value);
   return elem == Elem::I64 ? value : Value(arith::ExtUIOp::create(b, b.getI64Type(), value));
 }
@@ -39,7 +39,7 @@ Value GpuEmitter::fromWord(Value word, Elem elem) {
   if (elem == Elem::I1)
     return arith::TruncIOp::create(b, b.getI1Type(), word);
   Value bits = arith::TruncIOp::create(b, b.getI32Type(), word);
-  return elem == Elem::F32 ? Value(arith::BitcastOp::create(b, b.getF32Type(), bits)) : bits;
+  return isFloat(elem) ? Value(arith::BitcastOp::create(b, b.getF32Type(), bits)) : bits;
 }
 
 /// `value` of the thread whose number differs by `distance`, a power of two.

@@ -92,7 +92,7 @@ void Emitter::emitRows(Value begin, Value end, ValueRange slotValues, ValueRange
         arith::CmpIOp::create(b, arith::CmpIPredicate::ne, scalars.back(), integer(b, 0));
   for (const Node *node : plan.scratchNodes()) {
     Value elements = integer(b, std::max<int64_t>(1, graph.volume(plan.scratch(node)->dims)));
-    Type type = node->elem == Elem::I1 ? Type(b.getI8Type()) : typeOf(b.getContext(), node->elem);
+    Type type = memoryTypeOf(b.getContext(), node->elem);
     scratchBase[node] =
         LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), type, elements, 64);
   }
@@ -344,7 +344,7 @@ void Emitter::emitTopK(const Node &node, Indices &at) {
           Value value = best[0];
           if (node.result == 1)
             value = arith::TruncIOp::create(b, b.getI32Type(), best[1]);
-          else if (node.elem != Elem::F32)
+          else if (!isFloat(node.elem))
             value = mapValue(b, Map::Cast, value, node.elem);
           at[to] = step;
           const DimList &dims = plan.scratch(&node)->dims;
@@ -359,7 +359,7 @@ Value Emitter::address(Value base, Elem elem, ArrayRef<DimId> dims, const Stride
   Value elements = offset(dims, strides, at);
   if (!elements)
     return base;
-  Type type = elem == Elem::I1 ? Type(b.getI8Type()) : typeOf(b.getContext(), elem);
+  Type type = memoryTypeOf(b.getContext(), elem);
   return LLVM::GEPOp::create(b, base.getType(), type, base, ArrayRef<LLVM::GEPArg>{elements},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
@@ -367,18 +367,14 @@ Value Emitter::address(Value base, Elem elem, ArrayRef<DimId> dims, const Stride
 Value Emitter::load(Value base, Elem elem, ArrayRef<DimId> dims, const Strides &strides,
                     const Indices &at) {
   Value place = address(base, elem, dims, strides, at);
-  if (elem != Elem::I1)
-    return LLVM::LoadOp::create(b, typeOf(b.getContext(), elem), place, byteSize(elem));
-  Value byte = LLVM::LoadOp::create(b, b.getI8Type(), place, 1);
-  Value zero = arith::ConstantOp::create(b, b.getI8IntegerAttr(0));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, byte, zero);
+  Type type = memoryTypeOf(b.getContext(), elem);
+  return fromMemory(b, LLVM::LoadOp::create(b, type, place, byteSize(elem)), elem);
 }
 
 void Emitter::store(Value value, Value base, Elem elem, ArrayRef<DimId> dims,
                     const Strides &strides, const Indices &at) {
-  if (elem == Elem::I1)
-    value = arith::ExtUIOp::create(b, b.getI8Type(), value);
-  LLVM::StoreOp::create(b, value, address(base, elem, dims, strides, at), byteSize(elem));
+  Value place = address(base, elem, dims, strides, at);
+  LLVM::StoreOp::create(b, toMemory(b, value, elem), place, byteSize(elem));
 }
 
 Value Emitter::loadArgument(const Node *node, const Indices &at) {

@@ -154,7 +154,9 @@ bool ChunkGroup::fits(rt::KernelOp kernel) const {
     Type element = ptl::elementType(result);
     if (!canCut(result.getType()))
       return false;
-    if (!ptl::hasDim(result, dim) && (!element.isF32() || !kernel::canAccumulate(kernel, number)))
+    // A product's sum in bf16 becomes one in f32 (see build()).
+    bool canAdd = element.isF32() || (element.isBF16() && !isRows);
+    if (!ptl::hasDim(result, dim) && (!canAdd || !kernel::canAccumulate(kernel, number)))
       return false;
   }
   return true;
@@ -171,6 +173,26 @@ SmallVector<Value> ChunkGroup::resultsOutside() const {
 
 Type ChunkGroup::pieceType(Type type, int64_t pieces) const {
   return ptl::hasDim(type, dim) ? ptl::replaceDim(type, dim, dim, size / pieces) : type;
+}
+
+/// The type in which results of that type are added up over the pieces: never bf16.
+Type ChunkGroup::sumType(Type type) const {
+  if (ptl::hasDim(type, dim) || !cast<RankedTensorType>(type).getElementType().isBF16())
+    return type;
+  return ptl::withElement(type, Float32Type::get(type.getContext()));
+}
+
+/// What the loop adds up in f32, as the users know it.
+static Value rounded(OpBuilder &builder, Value sum, Type type) {
+  if (sum.getType() == type)
+    return sum;
+  auto kernel = rt::KernelOp::create(builder, sum.getLoc(), type, rt::KernelKind::Rows, sum,
+                                     kernel::leadingDims(type));
+  OpBuilder inner = OpBuilder::atBlockEnd(&kernel.getBody().front());
+  Value result = ptl::ElementwiseOp::create(inner, sum.getLoc(), type, ptl::ElementwiseKind::Cast,
+                                            kernel.getBody().getArgument(0));
+  rt::ReturnOp::create(inner, sum.getLoc(), result);
+  return kernel.getResult(0);
 }
 
 /// Tells an operation that depends on positions where the piece lies.
@@ -199,7 +221,13 @@ void ChunkGroup::setChunks(Operation *op, int64_t pieces) const {
 void ChunkGroup::cloneKernel(OpBuilder &builder, rt::KernelOp kernel, IRMapping &map,
                              int64_t pieces) const {
   auto clone = cast<rt::KernelOp>(builder.clone(*kernel, map));
-  auto resize = [&](Value value) { value.setType(pieceType(value.getType(), pieces)); };
+  bool isProduct = kernel.getKind() == rt::KernelKind::Matmul;
+  auto resize = [&](Value value) {
+    Type type = pieceType(value.getType(), pieces);
+    bool isResult =
+        isProduct && value.getDefiningOp() && !isa<ptl::BroadcastOp>(value.getDefiningOp());
+    value.setType(isResult ? sumType(type) : type);
+  };
   llvm::for_each(clone.getResults(), resize);
   Block &body = clone.getBody().front();
   llvm::for_each(body.getArguments(), resize);
@@ -213,8 +241,10 @@ rt::ChunksOp ChunkGroup::build(int64_t pieces) {
   Operation *last = kernels.back();
   OpBuilder builder(last);
   SmallVector<Value> results = resultsOutside();
-  auto chunks = rt::ChunksOp::create(builder, values.front().getLoc(),
-                                     TypeRange(ValueRange(results)), pieces, dim);
+  SmallVector<Type> types;
+  for (Value result : results)
+    types.push_back(sumType(result.getType()));
+  auto chunks = rt::ChunksOp::create(builder, values.front().getLoc(), types, pieces, dim);
   builder.setInsertionPointToStart(&chunks.getBody().front());
   IRMapping map;
   for (Operation *op : kernels)
@@ -229,12 +259,19 @@ rt::ChunksOp ChunkGroup::build(int64_t pieces) {
   for (Value result : results)
     returned.push_back(map.lookup(result));
   rt::ReturnOp::create(builder, chunks.getLoc(), returned);
+  builder.setInsertionPointAfter(chunks);
+  SmallVector<Value> replacements;
+  for (auto [result, value] : llvm::zip_equal(results, chunks.getResults()))
+    replacements.push_back(rounded(builder, value, result.getType()));
   Operation *place = chunks;
+  for (Value value : replacements)
+    if (value.getDefiningOp() != chunks)
+      place = value.getDefiningOp();
   for (Operation *op : later) {
     op->moveAfter(place);
     place = op;
   }
-  for (auto [result, value] : llvm::zip_equal(results, chunks.getResults()))
+  for (auto [result, value] : llvm::zip_equal(results, replacements))
     result.replaceUsesWithIf(value,
                              [&](OpOperand &use) { return !kernels.contains(use.getOwner()); });
   for (Operation *op : llvm::reverse(kernels))

@@ -43,6 +43,7 @@ private:
   llvm::SmallVector<mlir::Value> resultsOutside() const;
   void cloneKernel(mlir::OpBuilder &builder, rt::KernelOp kernel, mlir::IRMapping &map,
                    int64_t pieces) const;
+  mlir::Type sumType(mlir::Type type) const;
   mlir::Type pieceType(mlir::Type type, int64_t pieces) const;
   void setChunks(mlir::Operation *op, int64_t pieces) const;
 

@@ -21,8 +21,8 @@ using namespace ptlc::fuse;
 static constexpr unsigned kSpan = 256;
 
 bool fuse::isFusable(Operation *op) {
-  return isa<ptl::ElementwiseOp, ptl::ReduceOp, ptl::GatherOp, ptl::SliceOp, ptl::PadOp,
-             ptl::ConcatOp, ptl::RandomOp, spmd::MaskOp>(op);
+  return !kernel::isFree(op) && isa<ptl::ElementwiseOp, ptl::ReduceOp, ptl::GatherOp, ptl::SliceOp,
+                                    ptl::PadOp, ptl::ConcatOp, ptl::RandomOp, spmd::MaskOp>(op);
 }
 
 bool fuse::isRowSum(Operation *op, ArrayRef<StringAttr> iterate) {

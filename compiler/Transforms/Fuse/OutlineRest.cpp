@@ -55,6 +55,8 @@ static void fixOrder(ptl::DotOp op) {
   Value lhs = reorder(builder, op.getLoc(), op.getLhs(), join(left, over));
   Value rhs = reorder(builder, op.getLoc(), op.getRhs(), join(over, right));
   auto product = ptl::DotOp::create(builder, op.getLoc(), lhs, rhs, over, join(left, right));
+  Type element = ptl::elementType(op.getResult()); // of bf16 operands it may be f32
+  product.getResult().setType(ptl::withElement(product.getType(), element));
   op.replaceAllUsesWith(
       reorder(builder, op.getLoc(), product.getResult(), ptl::getDims(op.getResult())));
   op.erase();

@@ -30,6 +30,9 @@ static bool isCheap(Operation *op) {
   case ptl::ElementwiseKind::Relu:
   case ptl::ElementwiseKind::Select:
     return true;
+  case ptl::ElementwiseKind::Cast: // to bf16
+    return ptl::isFloatTensor(map.getOperands()[0].getType()) &&
+           ptl::isFloatTensor(map.getResult().getType());
   default:
     return ptl::ElementwiseOp::isComparison(map.getKind());
   }
@@ -53,8 +56,9 @@ private:
   bool collect(Value value, unsigned owner, Value whole, Recipe &recipe) const;
   void consider(Operation *op);
   bool isStored(Value value) const;
-  bool reads(unsigned group, Value value) const;
   void copyInto(const Recipe &recipe, Value value, unsigned group);
+  bool reads(unsigned group, Value value) const;
+  void redirect(Value from, Value to, unsigned group, ArrayRef<Operation *> clones);
 
   Block &block;
   Groups &groups;
@@ -78,7 +82,17 @@ bool Recomputer::isStored(Value value) const {
   return false;
 }
 
+/// True if a group reads the value, perhaps through free operations.
+static bool isReadIn(Value value, unsigned group, const Groups &groups) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return kernel::isFree(user) ? isReadIn(user->getResult(0), group, groups)
+                                : groups.of(user) == group;
+  });
+}
+
 bool Recomputer::reads(unsigned group, Value value) const {
+  if (ptl::elementType(value).isBF16())
+    return isReadIn(value, group, groups);
   return llvm::any_of(value.getUsers(), [&](Operation *user) { return groups.of(user) == group; });
 }
 
@@ -94,6 +108,11 @@ bool Recomputer::collect(Value value, unsigned owner, Value whole, Recipe &recip
     return true;
   }
   bool own = producer && groups.of(producer) == owner;
+  // Half the bytes of what is computed from it in f32.
+  if (value != whole && ptl::elementType(value).isBF16()) {
+    recipe.leaves.insert(value);
+    return true;
+  }
   // A value per row costs nothing to store.
   if (value != whole && elements(value) * 4 <= elements(whole))
     return true;
@@ -121,15 +140,27 @@ void Recomputer::copyInto(const Recipe &recipe, Value value, unsigned group) {
   }
   for (Operation *clone : llvm::reverse(clones))
     groups.addClone(clone, group);
-  Value copy = map.lookup(value);
-  // Users see the value through broadcasts, which are copied for this group, too.
+  redirect(value, map.lookup(value), group, clones);
+}
+
+/// Lets the group's operations, but `clones`, read `to` instead of `from`. Free operations between,
+/// casts from bf16, are copied.
+void Recomputer::redirect(Value from, Value to, unsigned group, ArrayRef<Operation *> clones) {
   SmallVector<OpOperand *> uses;
-  for (OpOperand &use : value.getUses())
+  for (OpOperand &use : from.getUses())
     uses.push_back(&use);
   for (OpOperand *use : uses) {
     Operation *user = use->getOwner();
-    if (groups.of(user) == group && !llvm::is_contained(clones, user))
-      use->set(copy);
+    if (groups.of(user) == group && !llvm::is_contained(clones, user)) {
+      use->set(to);
+    } else if (kernel::isFree(user) && user != to.getDefiningOp() &&
+               isReadIn(user->getResult(0), group, groups)) {
+      OpBuilder builder(groups.all()[group].operations.front());
+      builder.setInsertionPointAfterValue(to);
+      IRMapping map;
+      map.map(from, to);
+      redirect(user->getResult(0), builder.clone(*user, map)->getResult(0), group, clones);
+    }
   }
 }
 
@@ -139,7 +170,14 @@ void Recomputer::consider(Operation *op) {
   if (!owner || !isCheap(op) || !isStored(value))
     return;
   llvm::SetVector<unsigned> readers;
-  for (Operation *user : value.getUsers()) {
+  SmallVector<Operation *> users(value.getUsers());
+  bool isHalf = ptl::elementType(value).isBF16();
+  while (!users.empty()) {
+    Operation *user = users.pop_back_val();
+    if (isHalf && kernel::isFree(user)) {
+      llvm::append_range(users, user->getUsers());
+      continue;
+    }
     std::optional<unsigned> reader = groups.of(user);
     if (!reader)
       return;

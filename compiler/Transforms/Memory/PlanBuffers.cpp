@@ -3,7 +3,8 @@
 //
 // The persistent part begins with the optimizers' groups: the weights of a group
 // behind each other, then their gradients in the same order, then each kind of
-// state. So one flat kernel updates a whole group; padding between them is
+// state, then copies of the weights in bf16. An element has the same place in all of
+// these areas, whatever its size. So one flat kernel updates a whole group; padding between them is
 // updated, too, and stays harmless. Then come data, scalars and what stage
 // functions hand on. The slots of a pipeline's phases follow, kind by kind: what a
 // phase keeps for another lies at one place in every slot of its pool. The micro
@@ -54,6 +55,7 @@ private:
   LogicalResult planFunction(func::FuncOp function, bool isStep);
   void placeBuckets(func::FuncOp function, StorageMap &map);
   bool placeBucket(rt::KernelOp kernel, StorageMap &map);
+  void placeArea(ArrayRef<Value> area, ArrayRef<int64_t> begins, int64_t elements, StorageMap &map);
   void placeArguments(func::FuncOp function, StorageMap &map, bool isStep);
   void place(Storage &storage);
   void placeAligned(Storage &storage);
@@ -88,6 +90,18 @@ void Planner::placeAligned(Storage &storage) {
   persistent = llvm::alignTo(persistent, kBucketAlign);
   place(storage);
   persistent = llvm::alignTo(persistent, kBucketAlign);
+}
+
+/// The copy of a weight in bf16 that a kernel makes of it alone; null if there is none.
+static Value copyOf(Value weight) {
+  for (Operation *user : weight.getUsers()) {
+    auto kernel = dyn_cast<rt::KernelOp>(user);
+    if (kernel && kernel.getInputs().size() == 1 && kernel.getNumResults() == 1 &&
+        kernel.getResult(0).getType() ==
+            ptl::withElement(weight.getType(), BFloat16Type::get(weight.getContext())))
+      return kernel.getResult(0);
+  }
+  return {};
 }
 
 /// The values of one kernel that must lie in parallel: weights, gradients, each kind of state.
@@ -128,7 +142,31 @@ bool Planner::placeParts(rt::KernelOp kernel, StorageMap &map) {
   return true;
 }
 
-/// Places a group; false if two of its values share memory, so that it can't be one bucket.
+/// True if the values can lie in one area: none has a place, no two share memory, all have one
+/// element type.
+static bool fitsArea(ArrayRef<Value> area, StorageMap &map, llvm::SetVector<unsigned> &ids) {
+  return llvm::all_of(area, [&](Value value) {
+    const Storage &storage = map.of(value);
+    return !storage.offset && storage.level == rt::MemoryLevel::Persistent &&
+           ptl::elementType(value) == ptl::elementType(area.front()) && ids.insert(map.idOf(value));
+  });
+}
+
+/// Places the values of an area so that each begins at its element, of `elements` in all.
+void Planner::placeArea(ArrayRef<Value> area, ArrayRef<int64_t> begins, int64_t elements,
+                        StorageMap &map) {
+  int64_t size = elementBytes(area.front().getType());
+  persistent = llvm::alignTo(persistent, kBucketAlign);
+  for (auto [number, value] : llvm::enumerate(area)) {
+    Storage &storage = map.of(value);
+    storage.offset = persistent + begins[number] * size;
+    // Places are aligned in elements, not in bytes.
+    storage.bytes = (begins[number + 1] - begins[number]) * size;
+  }
+  persistent = llvm::alignTo(persistent + elements * size, kBucketAlign);
+}
+
+/// Places a group; false if it can't be one bucket.
 bool Planner::placeBucket(rt::KernelOp kernel, StorageMap &map) {
   SmallVector<SmallVector<Value>> areas = areasOf(kernel);
   // Directions don't lie as weights do.
@@ -136,29 +174,26 @@ bool Planner::placeBucket(rt::KernelOp kernel, StorageMap &map) {
                    [](ptl::OptimizeOp op) { return op.makesDirections(); }))
     return false;
   llvm::SetVector<unsigned> ids;
-  size_t count = 0;
-  for (const SmallVector<Value> &area : areas)
-    for (Value value : area) {
-      const Storage &storage = map.of(value);
-      if (storage.offset || storage.level != rt::MemoryLevel::Persistent ||
-          !cast<RankedTensorType>(value.getType()).getElementType().isF32())
-        return false;
-      ids.insert(map.idOf(value));
-      ++count;
-    }
-  if (areas.empty() || ids.size() != count || count != areas.size() * areas.front().size())
+  if (areas.empty() || areas.front().empty() ||
+      !llvm::all_of(areas, [&](const SmallVector<Value> &area) {
+        return area.size() == areas.front().size() && fitsArea(area, map, ids);
+      }))
     return false;
-  int64_t bytes = 0;
-  for (const SmallVector<Value> &area : areas) {
-    persistent = llvm::alignTo(persistent, kBucketAlign);
-    int64_t begin = persistent;
-    for (Value value : area)
-      place(map.of(value));
-    persistent = llvm::alignTo(persistent, kBucketAlign);
-    bytes = persistent - begin;
-  }
+  SmallVector<int64_t> begins = {0};
+  for (Value weight : areas.front())
+    begins.push_back(begins.back() + map.of(weight).bytes / elementBytes(weight.getType()));
+  int64_t elements =
+      llvm::alignTo(begins.back(), kBucketAlign / elementBytes(areas[0][0].getType()));
+  SmallVector<Value> copies;
+  for (Value weight : areas.front())
+    if (Value copy = copyOf(weight))
+      copies.push_back(copy);
+  if (copies.size() == areas.front().size() && fitsArea(copies, map, ids))
+    areas.push_back(copies);
+  for (const SmallVector<Value> &area : areas)
+    placeArea(area, begins, elements, map);
   kernel->setAttr("rt.bucket",
-                  IntegerAttr::get(IntegerType::get(module.getContext(), 64), bytes / 4));
+                  IntegerAttr::get(IntegerType::get(module.getContext(), 64), elements));
   return true;
 }
 
@@ -169,10 +204,13 @@ void Planner::placeBuckets(func::FuncOp function, StorageMap &map) {
     if (!placeParts(kernel, map))
       placeBucket(kernel, map);
     for (auto [number, area] : llvm::enumerate(areasOf(kernel)))
-      for (Value value : area)
+      for (Value value : area) {
         (number == 0   ? totals.weights
          : number == 1 ? totals.gradients
                        : totals.states) += map.of(value).bytes;
+        if (Value copy = number == 0 ? copyOf(value) : Value())
+          totals.weights += map.of(copy).bytes;
+      }
   });
 }
 
@@ -289,7 +327,7 @@ LogicalResult Planner::planFunction(func::FuncOp function, bool isStep) {
   for (unsigned id : map.roots()) {
     Storage &storage = map[id];
     if (storage.level == rt::MemoryLevel::Persistent)
-      place(storage);
+      storage.bucket ? placeAligned(storage) : place(storage);
     else if (storage.level == rt::MemoryLevel::Micro)
       blocks[storage.block].push_back(id);
   }
@@ -351,9 +389,13 @@ void Planner::annotate(func::FuncOp function, StorageMap &map) {
     op->setAttr("rt.members", builder.getArrayAttr(members));
   });
   function.walk([&](rt::KernelOp kernel) {
-    if (kernel.getKind() == rt::KernelKind::Flat)
-      if (ArrayAttr members = membersOf(kernel.getResult(0)); !members.empty())
-        kernel->setAttr("rt.members", members);
+    // Of an optimizer's gradient, or of a copy; weights and states are arguments.
+    SmallVector<SmallVector<Value>> areas = areasOf(kernel);
+    Value part = areas.empty()      ? kernel.getResult(0)
+                 : areas[1].empty() ? Value()
+                                    : areas[1].front();
+    if (ArrayAttr members = part ? membersOf(part) : ArrayAttr(); members && !members.empty())
+      kernel->setAttr("rt.members", members);
   });
   function.walk([&](Operation *op) {
     if (!op->getNumResults() || !map.has(op->getResult(0)))

@@ -200,8 +200,12 @@ LogicalResult StorageMap::aliasOperation(Operation *op) {
   } else if (auto slice = dyn_cast<spmd::BucketSliceOp>(op)) {
     return aliasBucket(op, slice.getInputs(), slice.getPart(), true);
   } else if (auto gather = dyn_cast<spmd::BucketAllGatherOp>(op)) {
-    // In place, if the part lies in the bucket already.
-    return aliasBucket(op, gather.getOutputs(), gather.getPart(), of(gather.getPart()).bucket);
+    // In place, if the part lies in the bucket already, or is made for it alone.
+    Value part = gather.getPart();
+    auto maker = part.getDefiningOp<rt::KernelOp>();
+    bool isOwn = maker && maker.getKind() == rt::KernelKind::Rows && part.hasOneUse() &&
+                 maker->getBlock() == op->getBlock();
+    return aliasBucket(op, gather.getOutputs(), part, of(part).bucket || isOwn);
   } else if (auto kernel = dyn_cast<rt::KernelOp>(op);
              kernel && kernel.getKind() == rt::KernelKind::Flat) {
     return aliasOptimizer(kernel);

@@ -4,6 +4,7 @@
 #include "compiler/Transforms/Zero/Bucket.h"
 
 #include "compiler/Support/Location.h"
+#include "compiler/Transforms/Zero/Gather.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -51,6 +52,7 @@ namespace {
 struct Alike {
   Rule rule;
   Axes pending;
+  Type read;
   SmallVector<Member, 0> members;
 };
 } // namespace
@@ -65,6 +67,7 @@ static void close(std::vector<Bucket> &buckets, const Alike &alike, SmallVector<
   bucket.axes = alike.rule.axes;
   bucket.pending = alike.pending;
   bucket.place = alike.rule.place;
+  bucket.read = alike.read;
   int64_t elements = 0;
   for (const Member &member : members)
     elements += elementsOf(member);
@@ -86,7 +89,7 @@ static void cutLayers(std::vector<Bucket> &buckets, Alike &alike, const zero::Pl
   SmallVector<Member, 0> now;
   int64_t bytes = 0;
   for (Member &member : alike.members) {
-    int64_t own = elementsOf(member) * 4;
+    int64_t own = elementsOf(member) * alike.read.getIntOrFloatBitWidth() / 8;
     bool isNewLayer = !now.empty() && layerOf(now.back().path) != layerOf(member.path);
     bool isFull = plan.bucketBytes() && bytes + own > plan.bucketBytes();
     int64_t least = plan.bucketBytes() ? plan.bucketBytes() : leastBytes;
@@ -109,12 +112,13 @@ std::vector<Bucket> zero::divideFrozen(func::FuncOp step, const Plan &plan, int6
     Rule rule = plan.ruleFor(argument);
     if (rule.level < 3 || !step.getArgAttr(number, "ptl.frozen") || argument.use_empty())
       continue;
-    SmallVector<Attribute> key = {
-        plan.attribute(rule.axes), plan.attribute(plan.cutAxes(argument)),
-        DenseI64ArrayAttr::get(context, plan.stagesOf(argument)),
-        TypeAttr::get(cast<RankedTensorType>(argument.getType()).getElementType())};
+    Type read = elementRead(argument);
+    SmallVector<Attribute> key = {plan.attribute(rule.axes), plan.attribute(plan.cutAxes(argument)),
+                                  DenseI64ArrayAttr::get(context, plan.stagesOf(argument)),
+                                  TypeAttr::get(ptl::elementType(argument)), TypeAttr::get(read)};
     Alike &alike = groups[ArrayAttr::get(context, key)];
     alike.rule = rule;
+    alike.read = read;
     alike.members.push_back({0,
                              argument,
                              argument.getType(),
@@ -150,16 +154,18 @@ Division zero::divide(ptl::OptimizeOp op, const Plan &plan, int64_t leastBytes, 
     bool splits = llvm::all_of(
         rule.axes, [&](StringAttr axis) { return llvm::is_contained(member.gradient.axes, axis); });
     Axes pending = splits ? member.gradient.axes : Axes();
-    SmallVector<Attribute> key = {
-        IntegerAttr::get(IntegerType::get(context, 64), rule.level),
-        plan.attribute(rule.axes),
-        plan.attribute(pending),
-        plan.attribute(plan.cutAxes(argument)),
-        DenseI64ArrayAttr::get(context, plan.stagesOf(argument)),
-        TypeAttr::get(cast<RankedTensorType>(argument.getType()).getElementType())};
+    Type read = elementRead(argument);
+    SmallVector<Attribute> key = {IntegerAttr::get(IntegerType::get(context, 64), rule.level),
+                                  plan.attribute(rule.axes),
+                                  plan.attribute(pending),
+                                  plan.attribute(plan.cutAxes(argument)),
+                                  DenseI64ArrayAttr::get(context, plan.stagesOf(argument)),
+                                  TypeAttr::get(ptl::elementType(argument)),
+                                  TypeAttr::get(read)};
     Alike &alike = groups[ArrayAttr::get(context, key)];
     alike.rule = rule;
     alike.pending = pending;
+    alike.read = read;
     alike.members.push_back(std::move(member));
   }
   for (auto &[key, alike] : groups)

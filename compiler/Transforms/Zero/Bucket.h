@@ -28,11 +28,16 @@ struct Bucket {
   llvm::SmallVector<Member, 0> members;
   mlir::LocationAttr place; ///< of the directive
   mlir::RankedTensorType part;
+  mlir::Type read;      ///< elements of the weights as all but the optimizer reads them
   mlir::Value gradient; ///< a part
 
   /// "zero.3", also the name of the dimension of its parts.
   std::string name() const { return "zero." + std::to_string(number); }
   bool isPending() const { return !pending.empty(); }
+  /// True if what is whole is a copy of another type, and the weights themselves are masters.
+  bool isCast() const { return read != part.getElementType(); }
+  /// True if the step and the others get parts of the weights.
+  bool splitsWeights() const { return level == 3 || isCast(); }
   /// The attributes of an argument for a part of the weights; `ptl.members` has those of each.
   mlir::NamedAttrList weightAttributes() const;
 };

@@ -17,6 +17,50 @@ using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::zero;
 
+/// The casts to bf16 that read a weight, and whether nothing but an optimizer does else.
+static std::pair<SmallVector<Operation *>, bool> castsOf(Value weight) {
+  SmallVector<Operation *> casts;
+  for (Operation *user : weight.getUsers()) {
+    auto map = dyn_cast<ptl::ElementwiseOp>(user);
+    if (map && map.getKind() == ptl::ElementwiseKind::Cast &&
+        ptl::elementType(map.getResult()).isBF16())
+      casts.push_back(map);
+    else if (!isa<ptl::OptimizeOp>(user))
+      return {casts, false};
+  }
+  return {casts, true};
+}
+
+Type zero::elementRead(BlockArgument weight) {
+  auto [casts, isAll] = castsOf(weight);
+  return ptl::elementType(isAll && !casts.empty() ? casts.front()->getResult(0) : Value(weight));
+}
+
+void zero::readCasts(SplitWeights &weights) {
+  bool isAll = llvm::all_of(weights.whole,
+                            [](Value argument) { return !argument || castsOf(argument).second; });
+  if (!weights.bucket->isCast() || !isAll)
+    return;
+  Block *block = weights.part.getParentBlock();
+  OpBuilder builder = OpBuilder::atBlockBegin(block);
+  weights.part =
+      ptl::ElementwiseOp::create(builder, weights.bucket->place,
+                                 ptl::withElement(weights.part.getType(), weights.bucket->read),
+                                 ptl::ElementwiseKind::Cast, weights.part);
+  for (Value &whole : weights.whole) {
+    SmallVector<Operation *> casts = whole ? castsOf(whole).first : SmallVector<Operation *>();
+    whole = {};
+    if (casts.empty())
+      continue;
+    casts.front()->moveBefore(block, block->begin());
+    whole = casts.front()->getResult(0);
+    for (Operation *other : llvm::drop_begin(casts)) {
+      other->replaceAllUsesWith(casts.front());
+      other->erase();
+    }
+  }
+}
+
 /// The operation around `user` in the loop over micro-batches, or else in the function's block.
 static Operation *outermost(Operation *user) {
   while (!isa<ptl::AccumulateOp, func::FuncOp>(user->getParentOp()))
@@ -53,28 +97,24 @@ private:
 };
 } // namespace
 
-static int64_t bytesOf(const Bucket &bucket) {
+static int64_t bytesOf(const SplitWeights &weights) {
   int64_t elements = 0;
-  for (const Member &member : bucket.members)
+  for (const Member &member : weights.bucket->members)
     elements += cast<RankedTensorType>(member.type).getNumElements();
-  return elements * llvm::divideCeil(bucket.part.getElementTypeBitWidth(), 8);
+  return elements * ptl::elementType(weights.part).getIntOrFloatBitWidth() / 8;
 }
 
-static spmd::BucketAllGatherOp gather(const SplitWeights &weights, Operation *user, int64_t time,
+static spmd::BucketAllGatherOp gather(const SplitWeights &weights, OpBuilder &builder,
                                       const zero::Plan &plan) {
-  OpBuilder builder(user);
   const Bucket &bucket = *weights.bucket;
   SmallVector<Type> types;
   for (const Member &member : bucket.members)
-    types.push_back(member.type);
+    types.push_back(ptl::withElement(member.type, ptl::elementType(weights.part)));
   auto reason = builder.getStringAttr("each rank keeps its part of " + Twine(types.size()) +
-                                      " weights ('zero 3')");
-  auto op = spmd::BucketAllGatherOp::create(builder, bucket.place, types, weights.part,
-                                            FlatSymbolRefAttr::get(user->getContext(), "mesh"),
-                                            plan.attribute(bucket.axes), reason);
-  // Equal gathers would become one, whose result is kept from the first use to the last.
-  op->setAttr("spmd.time", builder.getI64IntegerAttr(time));
-  return op;
+                                      " weights ('zero " + Twine(bucket.level) + "')");
+  return spmd::BucketAllGatherOp::create(builder, bucket.place, types, weights.part,
+                                         FlatSymbolRefAttr::get(builder.getContext(), "mesh"),
+                                         plan.attribute(bucket.axes), reason);
 }
 
 /// Forgets what has no other use, and then, until the others fit, what is used last.
@@ -98,18 +138,28 @@ void Resident::makeRoom(const Bucket *kept) {
 void Resident::use(const SplitWeights &weights, Operation *user, size_t next) {
   auto found = entries.find(weights.bucket);
   if (found == entries.end()) {
-    int64_t bytes = bytesOf(*weights.bucket);
-    Entry entry{gather(weights, user, times[weights.bucket]++, plan), bytes, next};
+    OpBuilder builder(user);
+    Entry entry{gather(weights, builder, plan), bytesOf(weights), next};
+    // Equal gathers would become one, whose result is kept from the first use to the last.
+    entry.gather->setAttr("spmd.time", builder.getI64IntegerAttr(times[weights.bucket]++));
     found = entries.insert({weights.bucket, entry}).first;
-    used += bytes;
+    used += entry.bytes;
   }
   found->second.next = next;
   spmd::BucketAllGatherOp gathered = found->second.gather;
   makeRoom(weights.bucket);
   for (auto [number, tensor] : llvm::enumerate(gathered.getOutputs()))
-    if (Value argument = weights.whole[number])
-      argument.replaceUsesWithIf(tensor,
-                                 [&](OpOperand &use) { return outermost(use.getOwner()) == user; });
+    if (Value whole = weights.whole[number])
+      whole.replaceUsesWithIf(tensor,
+                              [&](OpOperand &use) { return outermost(use.getOwner()) == user; });
+}
+
+/// Removes casts that nothing reads any more.
+static void eraseCasts(ArrayRef<SplitWeights> weights) {
+  for (const SplitWeights &each : weights)
+    for (Value whole : each.whole)
+      if (Operation *cast = whole ? whole.getDefiningOp() : nullptr)
+        cast->erase();
 }
 
 void zero::gatherWeights(ArrayRef<SplitWeights> weights, const Plan &plan) {
@@ -120,11 +170,11 @@ void zero::gatherWeights(ArrayRef<SplitWeights> weights, const Plan &plan) {
   llvm::MapVector<Block *, SmallVector<Use>> blocks;
   int64_t largest = 0;
   for (const SplitWeights &each : weights) {
-    largest = std::max(largest, bytesOf(*each.bucket));
+    largest = std::max(largest, bytesOf(each));
     llvm::SmallSetVector<Operation *, 8> users;
-    for (BlockArgument argument : each.whole)
-      if (argument)
-        for (Operation *user : argument.getUsers())
+    for (Value whole : each.whole)
+      if (whole)
+        for (Operation *user : whole.getUsers())
           users.insert(outermost(user));
     for (Operation *user : users)
       blocks[user->getBlock()].push_back({user, &each});
@@ -147,6 +197,17 @@ void zero::gatherWeights(ArrayRef<SplitWeights> weights, const Plan &plan) {
       residents.try_emplace(plan.partOf(use.user), plan, 2 * largest, times)
           .first->second.use(*use.weights, use.user, following);
   }
+  eraseCasts(weights);
+}
+
+void zero::gatherOnce(const SplitWeights &weights, const Plan &plan) {
+  OpBuilder builder(weights.part.getContext());
+  builder.setInsertionPointAfterValue(weights.part);
+  spmd::BucketAllGatherOp op = gather(weights, builder, plan);
+  for (auto [number, tensor] : llvm::enumerate(op.getOutputs()))
+    if (Value whole = weights.whole[number])
+      whole.replaceAllUsesWith(tensor);
+  eraseCasts(weights);
 }
 
 void zero::splitReader(func::FuncOp function, ArrayRef<const Bucket *> buckets, const Plan &plan) {
@@ -167,6 +228,7 @@ void zero::splitReader(func::FuncOp function, ArrayRef<const Bucket *> buckets, 
     if (known.empty())
       continue;
     split.part = signature.add(*bucket, plan, known, bucket->weightAttributes());
+    readCasts(split);
     weights.push_back(std::move(split));
   }
   gatherWeights(weights, plan);

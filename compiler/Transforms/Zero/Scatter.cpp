@@ -64,16 +64,17 @@ Value zero::scatter(OpBuilder &builder, const Bucket &bucket, const Plan &plan,
     ledger.push_back(spmd::MemberAttr::get(context, builder.getStringAttr(lineOf(places.back())),
                                            reasonOf(member), /*instead=*/nullptr));
   }
+  Type part = ptl::withElement(bucket.part, ptl::elementType(inputs.front()));
   auto mesh = FlatSymbolRefAttr::get(context, "mesh");
   spmd::AxesAttr axes = plan.attribute(bucket.axes);
   Location loc = builder.getFusedLoc(places);
   if (!bucket.isPending())
-    return spmd::BucketSliceOp::create(builder, loc, bucket.part, inputs, mesh, axes);
+    return spmd::BucketSliceOp::create(builder, loc, part, inputs, mesh, axes);
   auto reason = builder.getStringAttr(Twine(inputs.size()) + " gradients are summed; each rank " +
                                       "keeps its part ('zero " + Twine(bucket.level) + "')");
   return spmd::BucketReduceScatterOp::create(
-      builder, loc, bucket.part, ptl::FoldKindAttr::get(context, ptl::FoldKind::Sum), inputs, mesh,
-      axes, reason, builder.getArrayAttr(ledger));
+      builder, loc, part, ptl::FoldKindAttr::get(context, ptl::FoldKind::Sum), inputs, mesh, axes,
+      reason, builder.getArrayAttr(ledger));
 }
 
 Value zero::finishPart(OpBuilder &builder, const Bucket &bucket, const Plan &plan, Value part) {

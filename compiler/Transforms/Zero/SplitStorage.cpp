@@ -44,6 +44,7 @@ private:
   void update(ptl::OptimizeOp op, const Bucket &bucket);
   void stepAlong(ptl::OptimizeOp op, const Bucket &bucket, Value weights, Value part);
   void replaceWhole(const Bucket &bucket, Value part);
+  void gather();
   template <typename Visitor> void forEachBucket(Visitor &&visit) {
     for (Update &update : updates)
       for (Bucket &bucket : update.division.buckets)
@@ -159,7 +160,7 @@ void Splitter::takeNorm() {
     if (!isAll)
       return;
     for (const Member &member : bucket.members) {
-      term.members.push_back(member.type);
+      term.members.push_back(ptl::withElement(member.type, ptl::elementType(bucket.gradient)));
       terms[member.gradient.whole].value = {};
     }
     llvm::append_range(term.axes, plan.cutAxes(bucket.members.front().weight));
@@ -222,10 +223,10 @@ void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
   if (op.makesDirections())
     moveToUse(builder, op, bucket);
   SmallVector<Value> weights = pick(op.getWeights(), 0), states;
-  Value part = bucket.level < 3 ? spmd::BucketSliceOp::create(builder, op.getLoc(), bucket.part,
-                                                              weights, mesh, axes)
-                                      .getPart()
-                                : signature.add(bucket, plan, weights, bucket.weightAttributes());
+  Value part = bucket.splitsWeights()
+                   ? signature.add(bucket, plan, weights, bucket.weightAttributes())
+                   : Value(spmd::BucketSliceOp::create(builder, op.getLoc(), bucket.part, weights,
+                                                       mesh, axes));
   for (unsigned kind = 0; kind < kinds; ++kind) {
     SmallVector<Value> old = pick(op.getStates(), kind);
     states.push_back(signature.add(bucket, plan, old, signature.stateAttributes(bucket, old)));
@@ -242,7 +243,7 @@ void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
     signature.returns(states[kind], split.getNewStates()[kind], pick(op.getNewStates(), kind));
   if (op.makesDirections())
     return stepAlong(op, bucket, part, split.getNewWeights()[0]);
-  if (bucket.level == 3) {
+  if (bucket.splitsWeights()) {
     signature.returns(part, split.getNewWeights()[0], pick(op.getNewWeights(), 0));
     replaceWhole(bucket, part);
     return;
@@ -259,7 +260,7 @@ void Splitter::update(ptl::OptimizeOp op, const Bucket &bucket) {
 /// Gives the directions of a bucket to all ranks; weights in parts take their steps in parts.
 void Splitter::stepAlong(ptl::OptimizeOp op, const Bucket &bucket, Value weights, Value part) {
   gatherDirections(builder, op, bucket, plan, part);
-  if (bucket.level < 3)
+  if (!bucket.splitsWeights())
     return;
   SmallVector<ptl::OptimizeOp> steps = stepsOf(bucket);
   SmallVector<Value> old;
@@ -268,6 +269,19 @@ void Splitter::stepAlong(ptl::OptimizeOp op, const Bucket &bucket, Value weights
   signature.returns(weights, stepPart(steps, bucket, plan, weights), old);
   llvm::append_range(superfluous, steps);
   replaceWhole(bucket, weights);
+}
+
+/// Weights in parts become whole where they are used, or, below level 3, once for a step.
+void Splitter::gather() {
+  SmallVector<SplitWeights> later;
+  for (SplitWeights &weights : splitWeights) {
+    readCasts(weights);
+    if (weights.bucket->level < 3)
+      gatherOnce(weights, plan);
+    else
+      later.push_back(weights);
+  }
+  gatherWeights(later, plan);
 }
 
 void Splitter::run() {
@@ -297,7 +311,7 @@ void Splitter::run() {
       each.op.erase();
   for (ptl::OptimizeOp op : superfluous)
     op.erase();
-  gatherWeights(splitWeights, plan);
+  gather();
   signature.eraseArguments();
   SmallVector<const Bucket *> buckets;
   for (const SplitWeights &each : splitWeights)

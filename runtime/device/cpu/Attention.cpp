@@ -108,6 +108,140 @@ static void backwardTask(void *context, int64_t task, int thread) {
   }
 }
 
+namespace {
+/// Heads in bf16 are widened to scratch memory one by one.
+struct HalfForward {
+  const uint16_t *q, *k, *v;
+  const uint8_t *mask;
+  uint16_t *out;
+  float *lse;
+};
+struct HalfBackward {
+  const uint16_t *q, *k, *v;
+  const uint8_t *mask;
+  const uint16_t *out;
+  const float *lse;
+  const uint16_t *dout;
+  uint16_t *dq, *dk, *dv;
+};
+
+struct HalfCall {
+  Device &device;
+  const ptlrt_attention &desc;
+  Heads heads;
+  AttentionShape shape; ///< of a head in scratch memory: rows without gaps
+  HalfForward forward;
+  HalfBackward backward;
+
+  const Kernels &kernels() const { return device.kernels(); }
+  int64_t queryFloats() const { return shape.queries * shape.depth; }
+  int64_t keyFloats() const { return shape.keys * shape.depth; }
+  int64_t valueFloats() const { return shape.keys * shape.valueDepth; }
+  int64_t outFloats() const { return shape.queries * shape.valueDepth; }
+
+  void widen(const uint16_t *from, int64_t row, int64_t rows, int64_t width, float *to) const {
+    for (int64_t r = 0; r < rows; ++r)
+      kernels().widen(from + r * row, width, to + r * width);
+  }
+  void narrow(const float *from, int64_t rows, int64_t width, uint16_t *to, int64_t row) const {
+    for (int64_t r = 0; r < rows; ++r)
+      kernels().narrow(from + r * width, width, to + r * row);
+  }
+};
+} // namespace
+
+static AttentionShape packedShape(const ptlrt_attention &d) {
+  AttentionShape shape = shapeOf(d);
+  shape.qRow = shape.kRow = d.depth;
+  shape.vRow = shape.oRow = d.value_depth;
+  return shape;
+}
+
+static void forwardHalves(void *context, int64_t task, int thread) {
+  const HalfCall &call = *static_cast<HalfCall *>(context);
+  const ptlrt_attention &d = call.desc;
+  const HalfForward &all = call.forward;
+  int64_t own = call.queryFloats() + call.keyFloats() + call.valueFloats() + call.outFloats();
+  float *q =
+      call.device.scratch(thread).take(own + call.kernels().attentionScratch(call.shape, false));
+  float *k = q + call.queryFloats(), *v = k + call.keyFloats(), *out = v + call.valueFloats();
+  Offsets before;
+  for (int64_t h = 0; h < call.heads.perTask; ++h) {
+    Offsets at = call.heads.at(task, h);
+    bool same = h > 0 && at.k == before.k && at.v == before.v;
+    call.widen(all.q + at.q, d.q_row, d.queries, d.depth, q);
+    if (!same) {
+      call.widen(all.k + at.k, d.k_row, d.keys, d.depth, k);
+      call.widen(all.v + at.v, d.v_row, d.keys, d.value_depth, v);
+    }
+    call.kernels().attentionForward(
+        call.shape, {q, k, v, maskAt(all.mask, at.mask), out, all.lse + at.lse, same},
+        out + call.outFloats());
+    call.narrow(out, d.queries, d.value_depth, all.out + at.o, d.o_row);
+    before = at;
+  }
+}
+
+static void backwardHalves(void *context, int64_t task, int thread) {
+  const HalfCall &call = *static_cast<HalfCall *>(context);
+  const ptlrt_attention &d = call.desc;
+  const HalfBackward &all = call.backward;
+  int64_t own = 2 * (call.queryFloats() + call.keyFloats() + call.valueFloats() + call.outFloats());
+  float *q =
+      call.device.scratch(thread).take(own + call.kernels().attentionScratch(call.shape, true));
+  float *k = q + call.queryFloats(), *v = k + call.keyFloats(), *out = v + call.valueFloats();
+  float *dout = out + call.outFloats(), *dq = dout + call.outFloats(),
+        *dk = dq + call.queryFloats(), *dv = dk + call.keyFloats();
+  // A gradient that heads share stays in f32 as long as they follow each other.
+  auto resume = [&](bool later, bool same, const uint16_t *from, int64_t row, int64_t rows,
+                    int64_t width, float *to) {
+    if (later && !same)
+      call.widen(from, row, rows, width, to);
+  };
+  Offsets before;
+  for (int64_t h = 0; h < call.heads.perTask; ++h) {
+    Offsets at = call.heads.at(task, h);
+    call.widen(all.q + at.q, d.q_row, d.queries, d.depth, q);
+    call.widen(all.k + at.k, d.k_row, d.keys, d.depth, k);
+    call.widen(all.v + at.v, d.v_row, d.keys, d.value_depth, v);
+    call.widen(all.out + at.o, d.o_row, d.queries, d.value_depth, out);
+    call.widen(all.dout + at.o, d.o_row, d.queries, d.value_depth, dout);
+    resume(at.laterQ, at.q == before.q, all.dq + at.q, d.q_row, d.queries, d.depth, dq);
+    resume(at.laterK, at.k == before.k, all.dk + at.k, d.k_row, d.keys, d.depth, dk);
+    resume(at.laterV, at.v == before.v, all.dv + at.v, d.v_row, d.keys, d.value_depth, dv);
+    call.kernels().attentionBackward(call.shape,
+                                     {q, k, v, maskAt(all.mask, at.mask), out, all.lse + at.lse,
+                                      dout, dq, dk, dv, at.laterQ, at.laterK, at.laterV},
+                                     dv + call.valueFloats());
+    call.narrow(dq, d.queries, d.depth, all.dq + at.q, d.q_row);
+    call.narrow(dk, d.keys, d.depth, all.dk + at.k, d.k_row);
+    call.narrow(dv, d.keys, d.value_depth, all.dv + at.v, d.v_row);
+    before = at;
+  }
+}
+
+extern "C" void ptlrt_attention_forward_bf16(ptlrt_rank *rank, const ptlrt_attention *desc,
+                                             const uint16_t *q, const uint16_t *k,
+                                             const uint16_t *v, const uint8_t *mask, uint16_t *out,
+                                             float *lse) {
+  Device &device = deviceOf(rank);
+  HalfCall call = {device, *desc, Heads(*desc), packedShape(*desc), {q, k, v, mask, out, lse}, {}};
+  device.pool().run(call.heads.tasks, forwardHalves, &call);
+}
+
+extern "C" void ptlrt_attention_backward_bf16(ptlrt_rank *rank, const ptlrt_attention *desc,
+                                              const uint16_t *q, const uint16_t *k,
+                                              const uint16_t *v, const uint8_t *mask,
+                                              const uint16_t *out, const float *lse,
+                                              const uint16_t *dout, uint16_t *dq, uint16_t *dk,
+                                              uint16_t *dv) {
+  Device &device = deviceOf(rank);
+  HalfCall call = {device,       *desc,
+                   Heads(*desc), packedShape(*desc),
+                   {},           {q, k, v, mask, out, lse, dout, dq, dk, dv}};
+  device.pool().run(call.heads.tasks, backwardHalves, &call);
+}
+
 extern "C" void ptlrt_attention_forward(ptlrt_rank *rank, const ptlrt_attention *desc,
                                         const float *q, const float *k, const float *v,
                                         const uint8_t *mask, float *out, float *lse) {

@@ -23,6 +23,7 @@ struct DeviceOptions {
   GemmPolicy gemm = GemmPolicy::Auto;
   /// Shared by the ranks of a process; needed for GemmPolicy::Probe only.
   std::shared_ptr<GemmProbes> probes;
+  bool bf16ByLibrary = false; ///< products of bf16 by oneDNN (see probeBf16)
 };
 
 /// Fills `options` from PTL_CPU_ISA (avx2, avx512) and PTL_CPU_GEMM (auto, own,
@@ -39,6 +40,8 @@ public:
   Device &operator=(const Device &) = delete;
 
   const DeviceOptions &options() const { return config; }
+  /// Before the first product; alike on all ranks, whose replicas must agree.
+  void setBf16ByLibrary(bool value) { config.bf16ByLibrary = value; }
   const Kernels &kernels() const { return table; }
   Pool &pool() { return workers; }
   /// The working memory of a thread of the pool.

@@ -13,6 +13,7 @@
 #include "runtime/device/cpu/Scratch.h"
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 namespace ptlrt::cpu {
 
@@ -41,6 +42,50 @@ static double secondsOf(auto &&run) {
   auto start = std::chrono::steady_clock::now();
   run();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+static Bf16Probe measureBf16() {
+  const OneDnnLibrary *library = oneDnn();
+  if (!__builtin_cpu_supports("avx512bf16"))
+    return {false, "matrix products are computed in f32, since this CPU has no instructions for "
+                   "products of bf16"};
+  constexpr int64_t kSize = 512;
+  constexpr int kRounds = 4; // the first one warms up
+  constexpr double kOperations = 2.0 * kSize * kSize * kSize;
+  std::vector<uint16_t> a(kSize * kSize, 0x3f80), b = a, c = a;
+  int64_t first = 0;
+  HalfProduct own = {kSize, kSize,    kSize, a.data(), kSize, false, b.data(), kSize,
+                     false, c.data(), kSize, false,    false, 1,     &first,   &first};
+  Product sizes = {kSize,   kSize, kSize, nullptr, kSize, false,
+                   nullptr, kSize, false, nullptr, kSize, false};
+  auto other = library ? OneDnnProduct::create(*library, sizes, GemmTypes::Bf16) : nullptr;
+  if (!other)
+    return {false,
+            "matrix products are computed in f32: " + describeOneDnn() + " has none of bf16 here"};
+  const Kernels &kernels = kernelsFor(bestIsa());
+  Scratch scratch;
+  float *memory = scratch.take(kernels.gemmBf16Scratch);
+  double best[2] = {1e30, 1e30};
+  for (int round = 0; round < kRounds; ++round) {
+    double ours = secondsOf([&] { kernels.gemmBf16(own, memory); });
+    double theirs = secondsOf([&] { other->run(a.data(), b.data(), c.data()); });
+    if (round == 0)
+      continue;
+    best[0] = std::min(best[0], ours);
+    best[1] = std::min(best[1], theirs);
+  }
+  auto rate = [&](double seconds) {
+    return std::to_string(static_cast<int>(kOperations / seconds / 1e9));
+  };
+  bool libraryWins = best[1] < best[0];
+  return {libraryWins, std::string("matrix products are computed in ") +
+                           (libraryWins ? "bf16 by oneDNN" : "f32") + ": here " + rate(best[0]) +
+                           " GFLOP/s in f32, " + rate(best[1]) + " in bf16 by oneDNN"};
+}
+
+const Bf16Probe &probeBf16() {
+  static const Bf16Probe probe = measureBf16();
+  return probe;
 }
 
 GemmBackend GemmProbes::faster(const Kernels &kernels, const Product &p, float *scratch) {

@@ -22,6 +22,14 @@ const char *nameOf(GemmBackend backend);
 /// The fixed rule for a product, `haveLibrary` = oneDNN can be used.
 GemmBackend chooseByRule(Isa isa, const Product &product, bool haveLibrary);
 
+/// Whether oneDNN's products of bf16 are faster on this CPU than our own, which compute in f32:
+/// measured once per process, some milliseconds, if the CPU has instructions for them.
+struct Bf16Probe {
+  bool library = false; ///< oneDNN's are
+  std::string text;     ///< for people: what was chosen, and why
+};
+const Bf16Probe &probeBf16();
+
 /// Measurements that all ranks of a process share, so that replicas compute alike.
 class GemmProbes {
 public:

@@ -54,17 +54,34 @@ ptlrt_gemm foldLoops(const ptlrt_gemm &desc) {
   return d;
 }
 
+/// True if some loop adds products into one C.
+static bool sumsProducts(const ptlrt_gemm &d) {
+  for (int i = 0; i < d.outer; ++i)
+    if (d.stride_c[i] == 0 && d.size[i] != 1)
+      return true;
+  return false;
+}
+
 struct GemmPlan::Operands {
-  const float *a, *b;
-  float *c;
+  const void *a, *b;
+  void *c;
+  /// The operands that begin so many elements further.
+  template <typename In, typename Out> Operands at(int64_t i, int64_t j, int64_t k) const {
+    return {static_cast<const In *>(a) + i, static_cast<const In *>(b) + j,
+            static_cast<Out *>(c) + k};
+  }
 };
 
-GemmPlan::GemmPlan(Device &device, const ptlrt_gemm &given, bool accumulate, const float *a,
-                   const float *b)
-    : original(given), desc(foldLoops(given)), accumulate(accumulate),
+GemmPlan::GemmPlan(Device &device, const ptlrt_gemm &given, GemmTypes types, bool accumulate,
+                   const void *a, const void *b)
+    : original(given), desc(foldLoops(given)), types(types), accumulate(accumulate),
       backend(choose(device, a, b)) {
   for (int i = 0; i < desc.outer; ++i)
     (desc.stride_c[i] != 0 ? elements : summed) *= desc.size[i];
+  for (int64_t s = 0; s < summed; ++s) {
+    int64_t none = 0;
+    addOffsets(s, false, aTerms.emplace_back(0), bTerms.emplace_back(0), none);
+  }
   cutsRows = desc.m >= desc.n;
   int64_t longer = std::max(desc.m, desc.n);
   double size =
@@ -79,11 +96,26 @@ GemmPlan::GemmPlan(Device &device, const ptlrt_gemm &given, bool accumulate, con
     products.resize(static_cast<size_t>(device.pool().threads()) * 4);
 }
 
-GemmBackend GemmPlan::choose(Device &device, const float *a, const float *b) const {
+GemmBackend GemmPlan::choose(Device &device, const void *a, const void *b) const {
   const DeviceOptions &options = device.options();
-  Product p = {
-      desc.m,  desc.n,   desc.k,    a, desc.lda, desc.trans_a != 0, b, desc.ldb, desc.trans_b != 0,
-      nullptr, desc.ldc, accumulate};
+  // The library would round a sum of several products at each.
+  if (types != GemmTypes::F32)
+    return options.bf16ByLibrary && oneDnn() &&
+                   (types == GemmTypes::Bf16Wide || !sumsProducts(desc))
+               ? GemmBackend::OneDnn
+               : GemmBackend::Own;
+  Product p = {desc.m,
+               desc.n,
+               desc.k,
+               static_cast<const float *>(a),
+               desc.lda,
+               desc.trans_a != 0,
+               static_cast<const float *>(b),
+               desc.ldb,
+               desc.trans_b != 0,
+               nullptr,
+               desc.ldc,
+               accumulate};
   bool empty = desc.m == 0 || desc.n == 0 || desc.k == 0;
   if (empty || options.gemm == GemmPolicy::Own || !oneDnn())
     return GemmBackend::Own;
@@ -95,10 +127,10 @@ GemmBackend GemmPlan::choose(Device &device, const float *a, const float *b) con
   return chooseByRule(device.kernels().isa, p, true);
 }
 
-bool GemmPlan::isFor(const ptlrt_gemm &d, bool wanted) const {
+bool GemmPlan::isFor(const ptlrt_gemm &d, GemmTypes elements, bool wanted) const {
   constexpr size_t kFixed = offsetof(ptlrt_gemm, size);
   size_t loops = static_cast<size_t>(original.outer) * sizeof(int64_t);
-  return accumulate == wanted && std::memcmp(&d, &original, kFixed) == 0 &&
+  return types == elements && accumulate == wanted && std::memcmp(&d, &original, kFixed) == 0 &&
          std::memcmp(d.size, original.size, loops) == 0 &&
          std::memcmp(d.stride_a, original.stride_a, loops) == 0 &&
          std::memcmp(d.stride_b, original.stride_b, loops) == 0 &&
@@ -117,61 +149,106 @@ void GemmPlan::addOffsets(int64_t index, bool movesC, int64_t &a, int64_t &b, in
   }
 }
 
-Product GemmPlan::cutOut(int64_t cut, const float *a, const float *b, float *c) const {
-  Product p = {
-      desc.m, desc.n,   desc.k,    a, desc.lda, desc.trans_a != 0, b, desc.ldb, desc.trans_b != 0,
-      c,      desc.ldc, accumulate};
+Product GemmPlan::cutOut(int64_t cut, int64_t &a, int64_t &b, int64_t &c) const {
+  Product p = {desc.m,  desc.n,   desc.k,
+               nullptr, desc.lda, desc.trans_a != 0,
+               nullptr, desc.ldb, desc.trans_b != 0,
+               nullptr, desc.ldc, accumulate};
   int64_t begin = cut * cutSize;
   if (cutsRows) {
     p.m = std::min(cutSize, desc.m - begin);
-    p.a += begin * (p.transA ? 1 : p.lda);
-    p.c += begin * p.ldc;
+    a += begin * (p.transA ? 1 : p.lda);
+    c += begin * p.ldc;
   } else {
     p.n = std::min(cutSize, desc.n - begin);
-    p.b += begin * (p.transB ? p.ldb : 1);
-    p.c += begin;
+    b += begin * (p.transB ? p.ldb : 1);
+    c += begin;
   }
   return p;
 }
 
-static void clear(const Product &p) {
+/// Zeroes C, whose elements have `bytes`.
+static void clear(const Product &p, void *c, int64_t bytes) {
   for (int64_t i = 0; i < p.m; ++i)
-    std::fill(p.c + i * p.ldc, p.c + i * p.ldc + p.n, 0.0f);
+    std::memset(static_cast<uint8_t *>(c) + i * p.ldc * bytes, 0, static_cast<size_t>(p.n * bytes));
 }
 
 void GemmPlan::runProduct(Device &device, const Product &p, bool lastCut, int thread) {
-  if (backend == GemmBackend::OneDnn) {
-    auto &made = products[static_cast<size_t>(thread * 4 + lastCut * 2 + p.accumulate)];
-    if (!made)
-      made = OneDnnProduct::create(*oneDnn(), p);
-    if (made && made->run(p.a, p.b, p.c))
-      return;
-  }
+  if (backend == GemmBackend::OneDnn && runLibrary(p, {p.a, p.b, p.c}, lastCut, thread))
+    return;
   const Kernels &kernels = device.kernels();
   kernels.gemm(p, device.scratch(thread).take(kernels.gemmScratch));
+}
+
+void GemmPlan::runFloats(Device &device, Product p, bool lastCut, int thread) {
+  const float *a = p.a, *b = p.b;
+  for (int64_t s = 0; s < summed; ++s) {
+    p.a = a + aTerms[static_cast<size_t>(s)];
+    p.b = b + bTerms[static_cast<size_t>(s)];
+    p.accumulate = accumulate || s > 0;
+    runProduct(device, p, lastCut, thread);
+  }
+}
+
+/// One product by the library; false if it refuses.
+bool GemmPlan::runLibrary(const Product &p, const Operands &at, bool lastCut, int thread) {
+  auto &made = products[static_cast<size_t>(thread * 4 + lastCut * 2 + p.accumulate)];
+  if (!made)
+    made = OneDnnProduct::create(*oneDnn(), p, types);
+  return made && made->run(at.a, at.b, at.c);
+}
+
+void GemmPlan::runHalves(Device &device, Product p, const Operands &at, bool lastCut, int thread) {
+  if (backend == GemmBackend::OneDnn) {
+    bool good = true;
+    for (size_t s = 0; s < aTerms.size() && good; ++s) {
+      p.accumulate = accumulate || s > 0;
+      good = runLibrary(p, at.at<uint16_t, uint8_t>(aTerms[s], bTerms[s], 0), lastCut, thread);
+    }
+    if (good) // it refuses the first product or none
+      return;
+  }
+  HalfProduct half = {p.m,
+                      p.n,
+                      p.k,
+                      static_cast<const uint16_t *>(at.a),
+                      p.lda,
+                      p.transA,
+                      static_cast<const uint16_t *>(at.b),
+                      p.ldb,
+                      p.transB,
+                      at.c,
+                      p.ldc,
+                      types == GemmTypes::Bf16Wide,
+                      accumulate,
+                      summed,
+                      aTerms.data(),
+                      bTerms.data()};
+  const Kernels &kernels = device.kernels();
+  kernels.gemmBf16(half, device.scratch(thread).take(kernels.gemmBf16Scratch));
 }
 
 void GemmPlan::runPiece(Device &device, const Operands &operands, int64_t piece, int thread) {
   int64_t cut = piece % cuts, a = 0, b = 0, c = 0;
   addOffsets(piece / cuts, true, a, b, c);
-  Product p = cutOut(cut, operands.a + a, operands.b + b, operands.c + c);
+  Product p = cutOut(cut, a, b, c);
+  Operands at = types == GemmTypes::F32    ? operands.at<float, float>(a, b, c)
+                : types == GemmTypes::Bf16 ? operands.at<uint16_t, uint16_t>(a, b, c)
+                                           : operands.at<uint16_t, float>(a, b, c);
   if (p.k == 0 || summed == 0) {
     if (!accumulate)
-      clear(p);
+      clear(p, at.c, types == GemmTypes::Bf16 ? 2 : 4);
     return;
   }
-  const float *a0 = p.a, *b0 = p.b;
-  for (int64_t s = 0; s < summed; ++s) {
-    int64_t aOffset = 0, bOffset = 0, none = 0;
-    addOffsets(s, false, aOffset, bOffset, none);
-    p.a = a0 + aOffset;
-    p.b = b0 + bOffset;
-    p.accumulate = accumulate || s > 0;
-    runProduct(device, p, cut + 1 == cuts, thread);
-  }
+  if (types != GemmTypes::F32)
+    return runHalves(device, p, at, cut + 1 == cuts, thread);
+  p.a = static_cast<const float *>(at.a);
+  p.b = static_cast<const float *>(at.b);
+  p.c = static_cast<float *>(at.c);
+  runFloats(device, p, cut + 1 == cuts, thread);
 }
 
-void GemmPlan::run(Device &device, const float *a, const float *b, float *c) {
+void GemmPlan::run(Device &device, const void *a, const void *b, void *c) {
   if (desc.m == 0 || desc.n == 0)
     return;
   struct Call {
@@ -195,6 +272,8 @@ std::string GemmPlan::describe() const {
     text += ", " + number(elements) + " times " + number(summed) + " summed";
   if (cuts > 1)
     text += ", " + number(cuts) + " pieces";
+  if (types != GemmTypes::F32)
+    return text + (backend == GemmBackend::Own ? ": bf16, computed in f32\n" : ": bf16, onednn\n");
   return text + ": " + nameOf(backend) + "\n";
 }
 
@@ -208,10 +287,10 @@ GemmPlans::Slot &GemmPlans::slotFor(const ptlrt_gemm *key, bool accumulate) {
       return slots[i];
 }
 
-GemmPlan &GemmPlans::planFor(Device &device, const ptlrt_gemm &desc, bool accumulate,
-                             const float *a, const float *b) {
+GemmPlan &GemmPlans::planFor(Device &device, const ptlrt_gemm &desc, GemmTypes types,
+                             bool accumulate, const void *a, const void *b) {
   Slot *slot = &slotFor(&desc, accumulate);
-  if (slot->plan && slot->plan->isFor(desc, accumulate))
+  if (slot->plan && slot->plan->isFor(desc, types, accumulate))
     return *slot->plan;
   if (!slot->key && 2 * (used + 1) > slots.size()) {
     std::vector<Slot> old(2 * slots.size());
@@ -224,7 +303,7 @@ GemmPlan &GemmPlans::planFor(Device &device, const ptlrt_gemm &desc, bool accumu
   used += slot->key == nullptr;
   slot->key = &desc;
   slot->accumulate = accumulate;
-  slot->plan = std::make_unique<GemmPlan>(device, desc, accumulate, a, b);
+  slot->plan = std::make_unique<GemmPlan>(device, desc, types, accumulate, a, b);
   return *slot->plan;
 }
 
@@ -247,5 +326,15 @@ extern "C" void ptlrt_gemm_f32(ptlrt_rank *rank, const ptlrt_gemm *desc, const f
                                const float *b, float *c, int32_t accumulate) {
   using namespace ptlrt::cpu;
   Device &device = deviceOf(rank);
-  device.gemmPlans().planFor(device, *desc, accumulate != 0, a, b).run(device, a, b, c);
+  device.gemmPlans()
+      .planFor(device, *desc, GemmTypes::F32, accumulate != 0, a, b)
+      .run(device, a, b, c);
+}
+
+extern "C" void ptlrt_gemm_bf16(ptlrt_rank *rank, const ptlrt_gemm *desc, const uint16_t *a,
+                                const uint16_t *b, void *c, int32_t wide, int32_t accumulate) {
+  using namespace ptlrt::cpu;
+  Device &device = deviceOf(rank);
+  GemmTypes types = wide != 0 ? GemmTypes::Bf16Wide : GemmTypes::Bf16;
+  device.gemmPlans().planFor(device, *desc, types, accumulate != 0, a, b).run(device, a, b, c);
 }

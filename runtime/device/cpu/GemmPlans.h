@@ -27,28 +27,36 @@ ptlrt_gemm foldLoops(const ptlrt_gemm &desc);
 /// for any number of threads.
 class GemmPlan {
 public:
-  GemmPlan(Device &device, const ptlrt_gemm &desc, bool accumulate, const float *a, const float *b);
+  /// `a` and `b`, of the elements that `types` says, serve measurements.
+  GemmPlan(Device &device, const ptlrt_gemm &desc, GemmTypes types, bool accumulate, const void *a,
+           const void *b);
 
-  bool isFor(const ptlrt_gemm &desc, bool accumulate) const;
-  void run(Device &device, const float *a, const float *b, float *c);
+  bool isFor(const ptlrt_gemm &desc, GemmTypes types, bool accumulate) const;
+  void run(Device &device, const void *a, const void *b, void *c);
   std::string describe() const;
   GemmBackend usedBackend() const { return backend; }
 
 private:
   struct Operands;
   void runPiece(Device &device, const Operands &operands, int64_t piece, int thread);
+  void runFloats(Device &device, Product product, bool lastCut, int thread);
+  void runHalves(Device &device, Product sizes, const Operands &operands, bool lastCut, int thread);
+  bool runLibrary(const Product &product, const Operands &operands, bool lastCut, int thread);
   void runProduct(Device &device, const Product &product, bool lastCut, int thread);
   /// Offsets of an element of the loops that do (not) move C.
   void addOffsets(int64_t index, bool movesC, int64_t &a, int64_t &b, int64_t &c) const;
-  Product cutOut(int64_t cut, const float *a, const float *b, float *c) const;
-  GemmBackend choose(Device &device, const float *a, const float *b) const;
+  /// The sizes of a cut, and where its operands begin, in elements.
+  Product cutOut(int64_t cut, int64_t &a, int64_t &b, int64_t &c) const;
+  GemmBackend choose(Device &device, const void *a, const void *b) const;
 
   ptlrt_gemm original, desc;
+  GemmTypes types;
   bool accumulate;
   GemmBackend backend;
   int64_t elements = 1, summed = 1; ///< of the loops that move C, and of the others
   int64_t cuts = 1, cutSize = 0;
   bool cutsRows = true;
+  std::vector<int64_t> aTerms, bTerms; ///< where the operands of each summed product begin
   /// oneDNN's products, made when a thread first needs one: by thread, by whether it
   /// is the last cut, and by accumulation.
   std::vector<std::unique_ptr<OneDnnProduct>> products;
@@ -59,8 +67,8 @@ private:
 class GemmPlans {
 public:
   GemmPlans();
-  GemmPlan &planFor(Device &device, const ptlrt_gemm &desc, bool accumulate, const float *a,
-                    const float *b);
+  GemmPlan &planFor(Device &device, const ptlrt_gemm &desc, GemmTypes types, bool accumulate,
+                    const void *a, const void *b);
   std::string describe() const;
 
 private:

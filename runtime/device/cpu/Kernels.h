@@ -26,6 +26,26 @@ struct Product {
   bool accumulate; ///< add to C, else overwrite it
 };
 
+/// Element types of a product: all f32; all bf16; bf16 with C in f32.
+enum class GemmTypes : uint8_t { F32, Bf16, Bf16Wide };
+
+/// The same with A and B in bf16: C is the sum of `terms` products, whose operands begin at
+/// `aTerms` and `bTerms` elements. C is bf16, or f32 if `wide`; only then it may be added to.
+struct HalfProduct {
+  int64_t m, n, k;
+  const uint16_t *a;
+  int64_t lda;
+  bool transA;
+  const uint16_t *b;
+  int64_t ldb;
+  bool transB;
+  void *c;
+  int64_t ldc;
+  bool wide, accumulate;
+  int64_t terms;
+  const int64_t *aTerms, *bTerms;
+};
+
 /// Attention of one head: see ptlrt_attention for the meaning of the sizes.
 struct AttentionShape {
   int64_t queries, keys, depth, valueDepth;
@@ -61,6 +81,9 @@ struct Kernels {
   /// Floats of scratch that `gemm` needs for any product.
   int64_t gemmScratch;
   void (*gemm)(const Product &product, float *scratch);
+  /// Floats of scratch that `gemmBf16` needs for any product.
+  int64_t gemmBf16Scratch;
+  void (*gemmBf16)(const HalfProduct &product, float *scratch);
   /// Floats of scratch that one head needs.
   int64_t (*attentionScratch)(const AttentionShape &shape, bool backward);
   void (*attentionForward)(const AttentionShape &shape, const AttentionForward &head,
@@ -72,6 +95,10 @@ struct Kernels {
   void (*combine)(Combine kind, float *const *buffers, int64_t count, int64_t begin, int64_t end);
   /// Adds the square of x[i] to sums[(phase + i) % kSquareSums], i ascending, in one rounding each.
   void (*addSquares)(const float *x, int64_t count, int64_t phase, float *sums);
+  /// to[i] = from[i], exactly.
+  void (*widen)(const uint16_t *from, int64_t count, float *to);
+  /// to[i] = from[i], rounded as by toBfloat16() of core/Bfloat16.h.
+  void (*narrow)(const float *from, int64_t count, uint16_t *to);
   /// out[i] = exp(x[i]), for tests of the one used above.
   void (*exponential)(const float *x, float *out, int64_t count);
 };

@@ -1,7 +1,7 @@
 //===- Norm.cpp - Sums of squares -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Squares are summed in f32 over blocks of 256 elements of a tensor's memory,
+// Squares, of bf16 too, are summed in f32 over blocks of 256 elements of a tensor's memory,
 // without the padding of its rows, and blocks exactly. In a block, lane l of 16
 // adds the elements l, l + 16, … with one rounding each, then lanes are added in
 // pairs at distance 8, 4, 2, 1. A part of a bucket consists of whole blocks. So
@@ -19,7 +19,11 @@
 
 namespace ptlrt {
 
-static constexpr int64_t kBlock = 256, kBlockBytes = kBlock * sizeof(float);
+static constexpr int64_t kBlock = 256;
+
+static int64_t elementBytes(const ptlrt_segment &segment) {
+  return segment.bf16 ? sizeof(uint16_t) : sizeof(float);
+}
 
 namespace {
 /// What one call works on.
@@ -35,11 +39,12 @@ struct SquareSum {
     int64_t first, last;
   };
   Range blocksOf(const ptlrt_segment &segment) const {
-    int64_t bytes = segment.rows * segment.stride * static_cast<int64_t>(sizeof(float));
+    int64_t bytes = segment.rows * segment.stride * elementBytes(segment);
     int64_t from = std::max(segment.offset, begin), to = std::min(segment.offset + bytes, end);
     if (from >= to)
       return {0, 0};
-    return {(from - segment.offset) / kBlockBytes, ceilDivide(to - segment.offset, kBlockBytes)};
+    int64_t blockBytes = kBlock * elementBytes(segment);
+    return {(from - segment.offset) / blockBytes, ceilDivide(to - segment.offset, blockBytes)};
   }
   float sumOf(const ptlrt_segment &segment, int64_t block) const;
 };
@@ -53,15 +58,21 @@ static float addLanes(float (&lanes)[cpu::kSquareSums]) {
 }
 
 float SquareSum::sumOf(const ptlrt_segment &segment, int64_t block) const {
-  static const auto addSquares = cpu::kernelsFor(cpu::bestIsa()).addSquares;
-  const auto *data = reinterpret_cast<const float *>(arena + segment.offset - shift);
+  static const cpu::Kernels &kernels = cpu::kernelsFor(cpu::bestIsa());
+  const uint8_t *data = arena + segment.offset - shift;
+  float wide[kBlock];
   float lanes[cpu::kSquareSums] = {};
   int64_t first = block * kBlock, last = first + kBlock;
   for (int64_t row = first / segment.stride; row < segment.rows; ++row) {
     int64_t from = std::max(row * segment.stride, first);
     int64_t to = std::min(row * segment.stride + segment.cols, last);
-    if (from < to)
-      addSquares(data + from, to - from, from - first, lanes);
+    if (from < to) {
+      const uint8_t *run = data + from * elementBytes(segment);
+      if (segment.bf16)
+        kernels.widen(reinterpret_cast<const uint16_t *>(run), to - from, wide);
+      kernels.addSquares(segment.bf16 ? wide : reinterpret_cast<const float *>(run), to - from,
+                         from - first, lanes);
+    }
     if ((row + 1) * segment.stride >= last)
       break;
   }

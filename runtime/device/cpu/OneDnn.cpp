@@ -128,23 +128,25 @@ struct OneDnnProduct::Handles {
 
 /// Describes a row-major matrix, or one whose transpose is.
 static dnnl_status_t describeMatrix(const OneDnnLibrary &library, dnnl_memory_desc_t &desc,
-                                    int64_t rows, int64_t cols, int64_t ld, bool trans) {
+                                    int64_t rows, int64_t cols, int64_t ld, bool trans, bool bf16) {
   dnnl_dims_t sizes = {rows, cols}, strides = {trans ? 1 : ld, trans ? ld : 1};
-  return library.dnnl_memory_desc_init_by_strides(&desc, 2, sizes, dnnl_f32, strides);
+  return library.dnnl_memory_desc_init_by_strides(&desc, 2, sizes, bf16 ? dnnl_bf16 : dnnl_f32,
+                                                  strides);
 }
 
 static bool ok(dnnl_status_t status) { return status == dnnl_success; }
 
 std::unique_ptr<OneDnnProduct> OneDnnProduct::create(const OneDnnLibrary &library,
-                                                     const Product &shape) {
+                                                     const Product &shape, GemmTypes types) {
+  bool halves = types != GemmTypes::F32, halfResult = types == GemmTypes::Bf16;
   library.claimThread();
   auto h = std::make_unique<Handles>(library);
   dnnl_memory_desc_t a, b, c;
   dnnl_matmul_desc_t matmul;
   bool good =
-      ok(describeMatrix(library, a, shape.m, shape.k, shape.lda, shape.transA)) &&
-      ok(describeMatrix(library, b, shape.k, shape.n, shape.ldb, shape.transB)) &&
-      ok(describeMatrix(library, c, shape.m, shape.n, shape.ldc, false)) &&
+      ok(describeMatrix(library, a, shape.m, shape.k, shape.lda, shape.transA, halves)) &&
+      ok(describeMatrix(library, b, shape.k, shape.n, shape.ldb, shape.transB, halves)) &&
+      ok(describeMatrix(library, c, shape.m, shape.n, shape.ldc, false, halfResult)) &&
       ok(library.dnnl_matmul_desc_init(&matmul, &a, &b, nullptr, &c)) &&
       ok(library.dnnl_primitive_attr_create(&h->attr)) &&
       ok(library.dnnl_post_ops_create(&h->ops)) &&
@@ -166,12 +168,12 @@ OneDnnProduct::OneDnnProduct(const OneDnnLibrary &library, std::unique_ptr<Handl
 
 OneDnnProduct::~OneDnnProduct() = default;
 
-bool OneDnnProduct::run(const float *a, const float *b, float *c) {
+bool OneDnnProduct::run(const void *a, const void *b, void *c) {
   Handles &h = *handles;
   const dnnl_exec_arg_t args[] = {
       {DNNL_ARG_SRC, h.a}, {DNNL_ARG_WEIGHTS, h.b}, {DNNL_ARG_DST, h.c}};
-  return ok(library.dnnl_memory_set_data_handle(h.a, const_cast<float *>(a))) &&
-         ok(library.dnnl_memory_set_data_handle(h.b, const_cast<float *>(b))) &&
+  return ok(library.dnnl_memory_set_data_handle(h.a, const_cast<void *>(a))) &&
+         ok(library.dnnl_memory_set_data_handle(h.b, const_cast<void *>(b))) &&
          ok(library.dnnl_memory_set_data_handle(h.c, c)) &&
          ok(library.dnnl_primitive_execute(h.primitive, h.stream, 3, args)) &&
          ok(library.dnnl_stream_wait(h.stream));
@@ -188,11 +190,12 @@ struct OneDnnProduct::Handles {};
 
 const OneDnnLibrary *oneDnn() { return nullptr; }
 std::string describeOneDnn() { return "built without oneDNN"; }
-std::unique_ptr<OneDnnProduct> OneDnnProduct::create(const OneDnnLibrary &, const Product &) {
+std::unique_ptr<OneDnnProduct> OneDnnProduct::create(const OneDnnLibrary &, const Product &,
+                                                     GemmTypes) {
   return nullptr;
 }
 OneDnnProduct::~OneDnnProduct() = default;
-bool OneDnnProduct::run(const float *, const float *, float *) { return false; }
+bool OneDnnProduct::run(const void *, const void *, void *) { return false; }
 
 } // namespace ptlrt::cpu
 

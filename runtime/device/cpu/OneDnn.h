@@ -24,13 +24,14 @@ std::string describeOneDnn();
 class OneDnnProduct {
 public:
   /// Returns null if the library refuses; pointers in `shape` are not looked at.
-  static std::unique_ptr<OneDnnProduct> create(const OneDnnLibrary &library, const Product &shape);
+  static std::unique_ptr<OneDnnProduct> create(const OneDnnLibrary &library, const Product &shape,
+                                               GemmTypes types = GemmTypes::F32);
   ~OneDnnProduct();
   OneDnnProduct(const OneDnnProduct &) = delete;
   OneDnnProduct &operator=(const OneDnnProduct &) = delete;
 
   /// Returns false if the library reports an error; C is undefined then.
-  bool run(const float *a, const float *b, float *c);
+  bool run(const void *a, const void *b, void *c);
 
 private:
   struct Handles;

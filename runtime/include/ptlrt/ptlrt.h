@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define PTLRT_MAGIC 0x314b54504c54504dULL
-#define PTLRT_ABI_VERSION 2
+#define PTLRT_ABI_VERSION 3
 #define PTLRT_MAX_AXES 8
 #define PTLRT_MAX_OUTER 5
 #define PTLRT_MAX_CHUNKS 8 /**< stages of one rank of a pipeline */
@@ -121,6 +121,11 @@ typedef struct ptlrt_gemm {
 void ptlrt_gemm_f32(ptlrt_rank *rank, const ptlrt_gemm *desc, const float *a, const float *b,
                     float *c, int32_t accumulate);
 
+/** The same for a and b in bf16, computed in f32. C is bf16, each element rounded once, when it is
+ * complete, or f32 if `wide` != 0; only then may `accumulate` be != 0. */
+void ptlrt_gemm_bf16(ptlrt_rank *rank, const ptlrt_gemm *desc, const uint16_t *a, const uint16_t *b,
+                     void *c, int32_t wide, int32_t accumulate);
+
 /** Softmax attention over `keys`, streamed: no score matrix is stored. Outer loops
  * run over everything but the query, key and depth dimensions (batch, heads); a
  * stride of 0 shares the operand (grouped heads). The depth is contiguous. */
@@ -151,6 +156,16 @@ void ptlrt_attention_backward(ptlrt_rank *rank, const ptlrt_attention *desc, con
                               const float *k, const float *v, const uint8_t *mask, const float *out,
                               const float *lse, const float *dout, float *dq, float *dk, float *dv);
 
+/** The same in bf16; scores, sums and lse are f32, and a gradient that heads share is rounded when
+ * it is complete. */
+void ptlrt_attention_forward_bf16(ptlrt_rank *rank, const ptlrt_attention *desc, const uint16_t *q,
+                                  const uint16_t *k, const uint16_t *v, const uint8_t *mask,
+                                  uint16_t *out, float *lse);
+void ptlrt_attention_backward_bf16(ptlrt_rank *rank, const ptlrt_attention *desc, const uint16_t *q,
+                                   const uint16_t *k, const uint16_t *v, const uint8_t *mask,
+                                   const uint16_t *out, const float *lse, const uint16_t *dout,
+                                   uint16_t *dq, uint16_t *dk, uint16_t *dv);
+
 /** Runs collective `index` of the metadata's list on the arenas of its group. */
 void ptlrt_collective(ptlrt_rank *rank, void *arena, int32_t index);
 
@@ -171,6 +186,7 @@ void ptlrt_exchange(ptlrt_rank *rank, void *arena, int32_t index);
  * byte `offset` on. */
 typedef struct ptlrt_segment {
   int64_t offset, rows, cols, stride;
+  int64_t bf16; /**< 0: elements are f32 */
 } ptlrt_segment;
 
 /** The square root of the sum of the squares of all elements goes to *out. Squares are summed in

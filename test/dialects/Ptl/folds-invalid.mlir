@@ -130,7 +130,7 @@ func.func @reduce_c1_twice(%x: tensor<4x8xf32, #ptl.dims<[batch, embed]>>) {
 
 // -----
 
-func.func @reduce_bool(%x: tensor<4xi1, #ptl.dims<[batch]>>) {
+func.func @reduce_c3(%x: tensor<4xi1, #ptl.dims<[batch]>>) {
   // expected-error @below {{can't fold i1; cast it first}}
   %y = ptl.reduce sum %x over [batch] : tensor<4xi1, #ptl.dims<[batch]>> -> tensor<i1>
   return

@@ -76,7 +76,7 @@ func.func @global_norm_c2(%x: tensor<4xf32, #ptl.dims<[batch]>>) {
 // -----
 
 func.func @optimize_c1(%w: tensor<8xf32, #ptl.dims<[embed]>>, %g: tensor<4xf32, #ptl.dims<[batch]>>, %m: tensor<8xf32, #ptl.dims<[embed]>>, %h: tensor<f32>, %step: tensor<i64>) {
-  // expected-error @below {{gradients and new weights must have the types of the weights}}
+  // expected-error @below {{gradients (or their bf16) and new weights must have the types of the weights}}
   %r:2 = ptl.optimize lion weights(%w : tensor<8xf32, #ptl.dims<[embed]>>) grads(%g : tensor<4xf32, #ptl.dims<[batch]>>) states(%m : tensor<8xf32, #ptl.dims<[embed]>>) hypers(%h, %h, %h, %h, %h : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) step %step : tensor<i64> names ["w"] -> (tensor<8xf32, #ptl.dims<[embed]>>) states(tensor<8xf32, #ptl.dims<[embed]>>)
   return
 }

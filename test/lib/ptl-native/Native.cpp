@@ -10,6 +10,7 @@
 #include "compiler/Codegen/Schedule.h"
 #include "ptlrt/ptlrt.h"
 #include "runtime/comm/local/LocalWorld.h"
+#include "runtime/core/Bfloat16.h"
 #include "runtime/exec/ProgramInfo.h"
 #include "test/lib/ptl-native/Emulator.h"
 #include "test/lib/ptl-run/Layout.h"
@@ -24,16 +25,23 @@
 using namespace ptlc;
 using namespace ptlc::native;
 
+/// An element of a tensor, widened.
+static double elementOf(const ptlrt_segment &segment, const char *data, int64_t number) {
+  return segment.bf16 ? ptlrt::fromBfloat16(reinterpret_cast<const uint16_t *>(data)[number])
+                      : reinterpret_cast<const float *>(data)[number];
+}
+
 /// The norm without the runtime's state: plain f64.
 static void globalNorm(ptlrt_rank *, void *arena, const ptlrt_segment *segments, int64_t count,
                        float *out) {
   double sum = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const auto *data =
-        reinterpret_cast<const float *>(static_cast<const char *>(arena) + segments[i].offset);
+    const char *data = static_cast<const char *>(arena) + segments[i].offset;
     for (int64_t r = 0; r < segments[i].rows; ++r)
-      for (int64_t c = 0; c < segments[i].cols; ++c)
-        sum += double(data[r * segments[i].stride + c]) * data[r * segments[i].stride + c];
+      for (int64_t c = 0; c < segments[i].cols; ++c) {
+        double value = elementOf(segments[i], data, r * segments[i].stride + c);
+        sum += value * value;
+      }
   }
   *out = float(std::sqrt(sum));
 }
@@ -66,8 +74,11 @@ static llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> load(llvm::StringRef ob
   };
   define("ptlrt_launch", &ptlrt_launch);
   define("ptlrt_gemm_f32", &ptlrt_gemm_f32);
+  define("ptlrt_gemm_bf16", &ptlrt_gemm_bf16);
   define("ptlrt_attention_forward", &ptlrt_attention_forward);
+  define("ptlrt_attention_forward_bf16", &ptlrt_attention_forward_bf16);
   define("ptlrt_attention_backward", &ptlrt_attention_backward);
+  define("ptlrt_attention_backward_bf16", &ptlrt_attention_backward_bf16);
   define("ptlrt_global_norm", &globalNorm);
   define("ptlrt_collective", &collective<&ptlrt::Communicator::run>);
   define("ptlrt_collective_start", &collective<&ptlrt::Communicator::start>);

@@ -79,20 +79,30 @@ static Fold foldOf(ptl::FoldKind kind) {
   return kind == ptl::FoldKind::Max ? Fold::Max : Fold::Min;
 }
 
+static Type widened(Type type) {
+  if (type.element == Element::BF16)
+    type.element = Element::F32;
+  return type;
+}
+
 static Tensor foldMembers(const Groups &groups, Name axis, int64_t rank, Fold fold,
                           llvm::ArrayRef<Tensor> x, bool f64) {
   llvm::SmallVector<int64_t> members = groups.mesh.group(rank, axis);
-  Tensor sum = x[members[0]];
+  Type type = x[members[0]].type();
+  Tensor sum = x[members[0]].as(widened(type));
   for (int64_t member : llvm::drop_begin(members)) {
     double *out = sum.mutableData();
     for (int64_t i = 0; i < sum.count(); ++i)
       out[i] = combine(fold, out[i], x[member][i]);
     roundToElement(sum, f64);
   }
+  sum = sum.as(type);
+  roundToElement(sum, f64);
   return sum;
 }
 
-/// Over one axis of the mesh after the other, the last one first.
+/// Over one axis of the mesh after the other, the last one first. Sums of bf16 are f32 along an
+/// axis.
 static AllRanks allReduce(const Groups &groups, Fold fold, llvm::ArrayRef<Tensor> x, bool f64) {
   AllRanks now(x.begin(), x.end());
   for (Name axis : llvm::reverse(groups.mesh.axes)) {

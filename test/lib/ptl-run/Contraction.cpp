@@ -169,7 +169,7 @@ llvm::Expected<Tensor> reduce(Fold fold, const Tensor &x, llvm::ArrayRef<Name> o
   for (int64_t i = 0; i < result.count(); ++i)
     for (int64_t k = 0; k < folded; ++k) {
       out[i] = combine(fold, out[i], packed[i * folded + k]);
-      if (accumulate == Accumulate::F32 && type.element == Element::F32)
+      if (accumulate == Accumulate::F32 && isFloat(type.element))
         out[i] = static_cast<float>(out[i]);
     }
   return result;

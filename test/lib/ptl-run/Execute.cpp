@@ -17,6 +17,8 @@ static Element elementOf(mlir::Type type) {
     return Element::F32;
   if (type.isF64())
     return Element::F64;
+  if (type.isBF16())
+    return Element::BF16;
   if (type.isInteger(1))
     return Element::I1;
   return type.isInteger(32) ? Element::I32 : Element::I64;

@@ -112,7 +112,7 @@ llvm::Error writeSafetensors(llvm::StringRef path, const TensorMap &tensors) {
   json.objectBegin();
   for (const auto &[name, tensor] : tensors) {
     Element element = tensor.type().element;
-    bool isFloat = element == Element::F32 || element == Element::F64;
+    bool isFloat = run::isFloat(element);
     json.attributeBegin(name);
     json.objectBegin();
     json.attribute("dtype", isFloat ? "F32" : "I32");

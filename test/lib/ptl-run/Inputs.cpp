@@ -102,7 +102,7 @@ Tensor Inputs::randomData(const Port &port, int64_t step) {
     double u = stream.uniform(i);
     if (port.global.element == Element::I1)
       out[i] = u < 0.5;
-    else if (port.global.element == Element::F32 || port.global.element == Element::F64)
+    else if (isFloat(port.global.element))
       out[i] = 2 * u - 1;
     else
       out[i] = std::floor(u * port.range.value_or(kSmallRange));

@@ -80,15 +80,32 @@ static double wrapToI32(double value) {
   return poison();
 }
 
+bool isFloat(Element element) {
+  return element == Element::F32 || element == Element::F64 || element == Element::BF16;
+}
+
+/// The nearest number with 8 bits of significand, ties to even, of the range of f32.
+static double roundToBf16(float value) {
+  if (!std::isfinite(value) || value == 0)
+    return value;
+  // Below 2^-126 all numbers have the same distance.
+  int exponent = std::max(std::ilogb(value), -126);
+  double unit = std::ldexp(1.0, exponent - 7), rounded = std::nearbyint(value / unit) * unit;
+  double largest = std::ldexp(255.0, 120);
+  return std::fabs(rounded) > largest ? std::copysign(INFINITY, rounded) : rounded;
+}
+
 void roundToElement(Tensor &tensor, bool f64) {
   Element element = tensor.type().element;
   bool exact = element == Element::I64 || element == Element::F64;
-  if (exact || (element == Element::F32 && f64))
+  if (exact || (isFloat(element) && f64))
     return;
   double *data = tensor.mutableData();
   for (int64_t i = 0, n = tensor.count(); i < n; ++i) {
     if (element == Element::F32)
       data[i] = static_cast<float>(data[i]);
+    else if (element == Element::BF16)
+      data[i] = roundToBf16(static_cast<float>(data[i]));
     else if (element == Element::I32)
       data[i] = wrapToI32(data[i]);
     else if (!std::isnan(data[i]))

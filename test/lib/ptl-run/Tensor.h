@@ -26,7 +26,7 @@
 
 namespace ptlc::run {
 
-enum class Element : uint8_t { F32, F64, I32, I64, I1 };
+enum class Element : uint8_t { F32, F64, I32, I64, I1, BF16 };
 
 /// Names are interned elsewhere (attributes, literals) and outlive every tensor.
 using Name = llvm::StringRef;
@@ -78,7 +78,9 @@ private:
 /// The mark of padding; see the file's comment.
 double poison();
 
-/// Rounds to f32 (unless `f64`), wraps i32, makes i1 0 or 1. NaN stays.
+bool isFloat(Element element);
+
+/// Rounds to f32 or bf16 (unless `f64`), wraps i32, makes i1 0 or 1. NaN stays.
 void roundToElement(Tensor &tensor, bool f64);
 
 /// `value` with nine digits.

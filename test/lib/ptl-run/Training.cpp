@@ -12,7 +12,7 @@ void printTensor(llvm::raw_ostream &out, llvm::StringRef key, const Tensor &tens
   if (tensor.type().rank())
     out << " " << tensor.type().str();
   Element element = tensor.type().element;
-  bool real = element == Element::F32 || element == Element::F64;
+  bool real = isFloat(element);
   for (int64_t i = 0; i < tensor.count(); ++i)
     if (real || std::isnan(tensor[i]))
       out << " " << number(tensor[i]);

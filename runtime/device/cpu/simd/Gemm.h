@@ -98,12 +98,15 @@ PTLRT_INLINE bool spreadsOverSets(int64_t ld) { return ld % kLine == 0 && ld / k
 /// Small enough for the caches as it is: packing would only add work.
 PTLRT_INLINE bool isSmall(const Product &p) { return p.k * p.ldb <= 32 * 1024; }
 
+/// The sum over k is one chain per block of so many k; blocks are added in order.
+PTLRT_INLINE int64_t blockDepth(int64_t k) { return roundUp(ceilDiv(k, ceilDiv(k, kDepth)), 8); }
+
 /// How one product is cut up.
 struct Plan {
   int64_t depth, rowBlock, rowBlocks, columnBlock;
   bool directB, packA;
   explicit Plan(const Product &p) {
-    depth = roundUp(ceilDiv(p.k, ceilDiv(p.k, kDepth)), 8);
+    depth = blockDepth(p.k);
     rowBlocks = ceilDiv(p.m, kRowBlock);
     rowBlock = ceilDiv(p.m, rowBlocks);
     columnBlock = rowBlocks == 1 ? p.n : kColumnBlock;

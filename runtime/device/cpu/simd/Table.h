@@ -10,6 +10,7 @@
 #include "runtime/device/cpu/simd/AttentionForward.h"
 #include "runtime/device/cpu/simd/Combine.h"
 #include "runtime/device/cpu/simd/Gemm.h"
+#include "runtime/device/cpu/simd/GemmBf16.h"
 #include "runtime/device/cpu/simd/Squares.h"
 
 namespace ptlrt::cpu::PTLRT_SIMD_NAMESPACE {
@@ -32,8 +33,20 @@ constexpr Isa kIsa = Isa::Avx2;
 #endif
 
 const Kernels kTable = {
-    kIsa,    kGemmScratch, gemm,        attentionScratch, attentionForward, attentionBackward,
-    combine, addSquares,   exponentials};
+    kIsa,
+    kGemmScratch,
+    gemm,
+    kGemmBf16Scratch,
+    gemmBf16,
+    attentionScratch,
+    attentionForward,
+    attentionBackward,
+    combine,
+    addSquares,
+    widen,
+    narrow,
+    exponentials,
+};
 
 } // namespace ptlrt::cpu::PTLRT_SIMD_NAMESPACE
 

@@ -36,6 +36,21 @@ using Mask = __mmask16;
 
 PTLRT_INLINE Vec load(const float *p) { return _mm512_loadu_ps(p); }
 PTLRT_INLINE void store(float *p, Vec x) { _mm512_storeu_ps(p, x); }
+/// bf16 is the upper half of an f32.
+PTLRT_INLINE Vec loadBf16(const uint16_t *p) {
+  __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+}
+/// Rounds as toBfloat16() of core/Bfloat16.h.
+PTLRT_INLINE void storeBf16(uint16_t *p, Vec x) {
+  __m512i bits = _mm512_castps_si512(x);
+  __m512i last = _mm512_and_epi32(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  __m512i up = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), last);
+  __m512i quiet = _mm512_or_epi32(bits, _mm512_set1_epi32(0x400000));
+  __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+  __m512i result = _mm512_srli_epi32(_mm512_mask_blend_epi32(nan, up, quiet), 16);
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtepi32_epi16(result));
+}
 PTLRT_INLINE Vec splat(float x) { return _mm512_set1_ps(x); }
 PTLRT_INLINE Vec zero() { return _mm512_setzero_ps(); }
 /// a * b + c.
@@ -83,6 +98,22 @@ using Mask = __m256i;
 
 PTLRT_INLINE Vec load(const float *p) { return _mm256_loadu_ps(p); }
 PTLRT_INLINE void store(float *p, Vec x) { _mm256_storeu_ps(p, x); }
+PTLRT_INLINE Vec loadBf16(const uint16_t *p) {
+  __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+}
+PTLRT_INLINE void storeBf16(uint16_t *p, Vec x) {
+  __m256i bits = _mm256_castps_si256(x);
+  __m256i last = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), last);
+  __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  __m256 nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+  __m256 chosen = _mm256_blendv_ps(_mm256_castsi256_ps(up), _mm256_castsi256_ps(quiet), nan);
+  __m256i result = _mm256_srli_epi32(_mm256_castps_si256(chosen), 16);
+  __m256i packed = _mm256_packus_epi32(result, result);
+  packed = _mm256_permute4x64_epi64(packed, 0x08);
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm256_castsi256_si128(packed));
+}
 PTLRT_INLINE Vec splat(float x) { return _mm256_set1_ps(x); }
 PTLRT_INLINE Vec zero() { return _mm256_setzero_ps(); }
 PTLRT_INLINE Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }

@@ -85,3 +85,20 @@ func.func @sequence(%x: tensor<1x36x4xf32, #bse>, %w: !w) -> tensor<1x36x4xf32, 
   %y = ptl.dot %u, %w over [vocab] : (tensor<1x36x256xf32, #bsv>, !w) -> tensor<1x36x4xf32, #bse>
   return %y : tensor<1x36x4xf32, #bse>
 }
+
+// A product's sum over the pieces is f32, whatever type it is wanted in: it is rounded once, behind the loop.
+// CHECK-LABEL: func @half
+// CHECK:         %[[R:.*]]:2 = rt.chunks {{.*}} -> tensor<6x6x4xbf16, {{.*}}>, tensor<256x4xf32, {{.*}}> {
+// CHECK:           rt.kernel matmul{{.*}} -> tensor<256x4xf32
+// CHECK:           ptl.dot {{.*}} -> tensor<256x4xf32
+// CHECK:         rt.kernel rows(%[[R]]#1) {{.*}} -> tensor<256x4xbf16
+// CHECK:           ptl.elementwise cast
+!x16 = tensor<6x6x4xbf16, #bse>
+!w16 = tensor<256x4xbf16, #ve>
+!z16 = tensor<6x6x256xbf16, #bsv>
+func.func @half(%x: !x16, %w: !w16) -> (!x16, !w16) {
+  %z = ptl.dot %x, %w over [embed] : (!x16, !w16) -> !z16
+  %dx = ptl.dot %z, %w over [vocab] : (!z16, !w16) -> !x16
+  %dw = ptl.dot %z, %x over [batch, seq] : (!z16, !x16) -> !w16
+  return %dx, %dw : !x16, !w16
+}

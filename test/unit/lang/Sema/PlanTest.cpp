@@ -81,8 +81,13 @@ TEST(Refusal, LaterFeaturesAreRefusedAtTheirLine) {
             "");
   EXPECT_EQ(refusals("zero 3, over: pp"), "");
   EXPECT_EQ(refusals("shard a: dp, in: w"), "");
-  EXPECT_EQ(refusals("precision bf16"),
-            "12:34: error: 'precision' other than f32 is not supported yet");
+  EXPECT_EQ(refusals("precision bf16; precision f32, in: w"), "");
+  EXPECT_EQ(refusals("zero 0, over: dp; precision bf16"), "");
+  EXPECT_EQ(refusals("zero 1, over: dp; precision f32"), "");
+  EXPECT_EQ(refusals("zero 1, over: dp; precision bf16"), "");
+  EXPECT_EQ(refusals("precision f16"), "12:34: error: 'precision f16' is not supported yet | "
+                                       "note: it needs a loss scale; 'precision bf16' has the "
+                                       "range of f32");
   EXPECT_EQ(refusals("remat auto; assert memory <= 1 GB"), "");
   EXPECT_EQ(refusals("overlap; zero 3, over: dp"), "");
   // A promise that nobody would check is refused; without a pipeline there is no bubble to break
@@ -118,6 +123,7 @@ TEST(Plan, AnAxisSplitsAWeightOnce) {
 TEST(Plan, EntriesAreChecked) {
   EXPECT_EQ(checked("microbatches 0"),
             "12:47: error: 'microbatches' must be a whole number of at least 1, is 0");
+  EXPECT_EQ(checked("precision bf16, in: x"), "12:54: error: 'x' is no part and no weight");
   EXPECT_EQ(checked("precision f64"), "12:44: error: 'precision' is f32, bf16 or f16, not 'f64'");
   EXPECT_EQ(checked("shard b: tp, in: u"), "12:51: error: 'u' has no dimension 'b'");
   EXPECT_EQ(checked("pipeline w, over: dp"),

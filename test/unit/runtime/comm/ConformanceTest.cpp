@@ -66,7 +66,8 @@ std::vector<Collective> collectivesOf(const Mesh &mesh, const std::vector<int> &
        {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
         CollectiveKind::AllToAll, CollectiveKind::Permute, CollectiveKind::Broadcast})
     for (ReduceKind reduce : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min})
-      for (Element element : {Element::F32, Element::I32, Element::I64, Element::Byte}) {
+      for (Element element :
+           {Element::F32, Element::I32, Element::I64, Element::Byte, Element::BF16}) {
         bool reduces = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
         bool isLarge = length > kLarge;
         if (reduce != ReduceKind::Sum && (!reduces || isLarge))

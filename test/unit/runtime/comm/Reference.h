@@ -8,6 +8,7 @@
 #define PTLC_TEST_UNIT_RUNTIME_COMM_REFERENCE_H
 
 #include "runtime/comm/Collective.h"
+#include "runtime/core/Bfloat16.h"
 #include <algorithm>
 #include <cstring>
 
@@ -29,6 +30,12 @@ inline void fill(Bytes &arena, Element element, int rank) {
       std::memcpy(arena.data() + i, &value, sizeof value);
     }
   };
+  auto halves = [&] {
+    for (size_t i = 0; i + 2 <= arena.size(); i += 2) {
+      uint16_t value = toBfloat16(static_cast<float>(next()) / 3);
+      std::memcpy(arena.data() + i, &value, sizeof value);
+    }
+  };
   switch (element) {
   case Element::F32:
     return each(float());
@@ -38,6 +45,8 @@ inline void fill(Bytes &arena, Element element, int rank) {
     return each(int64_t());
   case Element::Byte:
     return each(uint8_t());
+  case Element::BF16:
+    return halves();
   }
 }
 
@@ -61,6 +70,8 @@ inline void combine(const Collective &collective, uint8_t *into, const uint8_t *
     return combineAs<int64_t>(collective.reduce, into, other);
   case Element::Byte:
     return combineAs<uint8_t>(collective.reduce, into, other);
+  case Element::BF16: // widened
+    return combineAs<float>(collective.reduce, into, other);
   }
 }
 
@@ -105,10 +116,26 @@ private:
   void copy(int64_t to, int64_t member, int64_t from) {
     std::memcpy(&expected[to], &inputs[member][from], size);
   }
-  /// One element of the members from `first` on that differ on the axes from `axis` on.
+  static uint16_t rounded(const uint8_t *wide) {
+    float value;
+    std::memcpy(&value, wide, sizeof value);
+    return toBfloat16(value);
+  }
+  void load(uint8_t *to, const uint8_t *from) const {
+    if (collective.element != Element::BF16) {
+      std::memcpy(to, from, size);
+      return;
+    }
+    uint16_t half;
+    std::memcpy(&half, from, sizeof half);
+    float wide = fromBfloat16(half);
+    std::memcpy(to, &wide, sizeof wide);
+  }
+  /// One element of the members from `first` on that differ on the axes from `axis` on. Of bf16 it
+  /// is f32, rounded once per axis.
   void fold(uint8_t *to, size_t axis, int64_t first, int64_t from) const {
     if (axis == foldSizes.size()) {
-      std::memcpy(to, &inputs[first][from], size);
+      load(to, &inputs[first][from]);
       return;
     }
     int64_t step = 1;
@@ -120,8 +147,20 @@ private:
       fold(other, axis + 1, first + m * step, from);
       combine(collective, to, other);
     }
+    if (collective.element == Element::BF16) {
+      uint16_t half = rounded(to);
+      load(to, reinterpret_cast<const uint8_t *>(&half));
+    }
   }
-  void reduce(int64_t to, int64_t from) { fold(&expected[to], 0, 0, from); }
+  void reduce(int64_t to, int64_t from) {
+    uint8_t sum[8];
+    fold(sum, 0, 0, from);
+    if (collective.element == Element::BF16) {
+      uint16_t half = rounded(sum);
+      std::memcpy(sum, &half, sizeof half);
+    }
+    std::memcpy(&expected[to], sum, size);
+  }
   void addSegment(const CommSegment &s) {
     if (collective.kind == CollectiveKind::AllToAll)
       addExchange(s);

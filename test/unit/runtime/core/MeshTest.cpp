@@ -159,7 +159,7 @@ TEST(Windows, Partition) {
           EXPECT_EQ(offset, packed ? 1000 + (place - 1000) % 64 : place);
         }
       });
-      ByteRange held = heldBytes(storage, mesh, rank);
+      ByteRange held = heldBytes(storage, 4, mesh, rank);
       EXPECT_GE(held.offset, 1000);
       EXPECT_LE(held.bytes, 64);
     }
@@ -171,8 +171,8 @@ TEST(Windows, Partition) {
 TEST(Windows, WholeTensors) {
   Mesh mesh({{"dp", 3}, {"tp", 2}});
   Storage whole{{100, 2, 3, 4}, {}};
-  EXPECT_EQ(heldBytes(whole, mesh, 3).offset, 100);
-  EXPECT_EQ(heldBytes(whole, mesh, 3).bytes, 4 * 7);
+  EXPECT_EQ(heldBytes(whole, 4, mesh, 3).offset, 100);
+  EXPECT_EQ(heldBytes(whole, 4, mesh, 3).bytes, 4 * 7);
 }
 
 } // namespace

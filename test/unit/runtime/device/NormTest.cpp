@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 #include "ptlrt/ptlrt.h"
+#include "runtime/core/Bfloat16.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/cpu/Device.h"
 #include "test/unit/runtime/device/Random.h"
@@ -52,6 +53,30 @@ protected:
 
 TEST_F(Norm, LeavesPaddingOut) {
   EXPECT_NEAR(norm(bucket), std::sqrt(expected), 1e-6 * std::sqrt(expected));
+}
+
+// In bf16 a tensor has the norm, to the bit, of the same values in f32; so have its parts.
+TEST_F(Norm, WidensHalves) {
+  std::vector<uint16_t> halves(bucket.size());
+  std::vector<float> wide(bucket.size());
+  for (size_t i = 0; i < bucket.size(); ++i) {
+    halves[i] = toBfloat16(bucket[i]);
+    wide[i] = fromBfloat16(halves[i]);
+  }
+  float expectedNorm = norm(wide);
+  std::vector<int64_t> firstPart = sum(wide.data(), 0, 4 * 256 * 5, 0);
+  for (ptlrt_segment &segment : segments) {
+    segment.offset /= 2;
+    segment.bf16 = 1;
+  }
+  float found = 0;
+  ptlrt_global_norm(nullptr, halves.data(), segments.data(), static_cast<int64_t>(segments.size()),
+                    &found);
+  EXPECT_EQ(found, expectedNorm);
+  std::vector<int64_t> digits(PTLRT_SUM_DIGITS);
+  ptlrt_square_sum(nullptr, halves.data(), segments.data(), static_cast<int64_t>(segments.size()),
+                   0, 2 * 256 * 5, 0, digits.data(), 0);
+  EXPECT_EQ(digits, firstPart);
 }
 
 // Parts of 4, 5 and 16 blocks, in place or packed: the sums of the parts have the root of the

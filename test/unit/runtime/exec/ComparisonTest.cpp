@@ -54,7 +54,7 @@ TEST(Comparison, Replicas) {
     return compareReplicas(tensor, storage, mesh, rank, reinterpret_cast<uint8_t *>(first.data()),
                            reinterpret_cast<uint8_t *>(second.data()));
   };
-  EXPECT_EQ(heldBytes(storage, mesh, 0).bytes, 40);
+  EXPECT_EQ(heldBytes(storage, 4, mesh, 0).bytes, 40);
   first[2] = first[3] = 1;
   first[5] = 1; // the second column of rank 3's piece, which holds one
   EXPECT_FALSE(compare(3));

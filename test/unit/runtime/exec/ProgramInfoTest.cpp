@@ -84,7 +84,7 @@ TEST_F(Description, WrongTables) {
   descriptor = program.descriptor();
   descriptor.version = 7;
   EXPECT_THAT(readProgram(descriptor).message(),
-              HasSubstr("compiled for runtime interface 7, this runtime has 2; compile it again"));
+              HasSubstr("compiled for runtime interface 7, this runtime has 3; compile it again"));
   descriptor.magic = 1;
   EXPECT_THAT(readProgram(descriptor).message(), HasSubstr("isn't a compiled program"));
   descriptor = program.descriptor();

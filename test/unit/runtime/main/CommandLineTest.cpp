@@ -79,7 +79,7 @@ TEST(CommandLine, OtherCommands) {
   Expected<Parsed> help = parse({"--help"});
   ASSERT_TRUE(help.isOk());
   EXPECT_THAT(std::get<PrintAndLeave>(*help).text, HasSubstr("--checkpoint-dir"));
-  EXPECT_THAT(std::get<PrintAndLeave>(*parse({"--version"})).text, HasSubstr("interface 2"));
+  EXPECT_THAT(std::get<PrintAndLeave>(*parse({"--version"})).text, HasSubstr("interface 3"));
 }
 
 TEST(CommandLine, Refused) {
