@@ -136,3 +136,23 @@ module attributes {ptl.plan = {}} {
     return %y : tensor<4x2xf32, #ptl.dims<[batch, out]>>
   }
 }
+
+// -----
+
+// Between stages bf16 travels: what widens a value is in the part of its reader, what rounds one in that of its maker.
+// CHECK-LABEL: @step
+// CHECK: %[[A:.*]] = ptl.dot {{.*}}ptl.part = 0
+// CHECK: %[[WIDE:.*]] = ptl.elementwise cast %[[A]] {ptl.part = 1 : i64} : {{.*}} -> tensor<4x2xf32,
+// CHECK: %[[EXP:.*]] = ptl.elementwise exp %[[WIDE]] {ptl.part = 1 : i64}
+// CHECK: %[[NARROW:.*]] = ptl.elementwise cast %[[EXP]] {ptl.part = 1 : i64} : {{.*}} -> tensor<4x2xbf16,
+module attributes {ptl.plan = {precision = [{type = "bf16"}]}} {
+  func.func @step(%w: tensor<8x2xf32, #ptl.dims<[embed, out]>> {ptl.role = "weight", ptl.path = "w"},
+                  %x: tensor<4x8xf32, #ptl.dims<[batch, embed]>>, %v: tensor<2x8xf32, #ptl.dims<[out, embed]>> {ptl.role = "weight", ptl.path = "v"})
+      -> (tensor<4x8xf32, #ptl.dims<[batch, embed]>>, tensor<4x8xf32, #ptl.dims<[batch, embed]>>) {
+    %y = ptl.dot %x, %w over [embed] {ptl.part = 0 : i64} : (tensor<4x8xf32, #ptl.dims<[batch, embed]>>, tensor<8x2xf32, #ptl.dims<[embed, out]>>) -> tensor<4x2xf32, #ptl.dims<[batch, out]>>
+    %e = ptl.elementwise exp %y {ptl.part = 1 : i64} : (tensor<4x2xf32, #ptl.dims<[batch, out]>>) -> tensor<4x2xf32, #ptl.dims<[batch, out]>>
+    %a = ptl.dot %e, %v over [out] {ptl.part = 1 : i64} : (tensor<4x2xf32, #ptl.dims<[batch, out]>>, tensor<2x8xf32, #ptl.dims<[out, embed]>>) -> tensor<4x8xf32, #ptl.dims<[batch, embed]>>
+    %b = ptl.dot %y, %v over [out] {ptl.part = 1 : i64} : (tensor<4x2xf32, #ptl.dims<[batch, out]>>, tensor<2x8xf32, #ptl.dims<[out, embed]>>) -> tensor<4x8xf32, #ptl.dims<[batch, embed]>>
+    return %a, %b : tensor<4x8xf32, #ptl.dims<[batch, embed]>>, tensor<4x8xf32, #ptl.dims<[batch, embed]>>
+  }
+}

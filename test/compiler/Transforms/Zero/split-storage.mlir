@@ -180,3 +180,62 @@ func.func @step(%u: !w {ptl.frozen, ptl.path = "u", ptl.role = "weight"}) -> !w 
   return %y : !w
 }
 }
+
+// -----
+
+!w = tensor<8x4xf32, #ptl.dims<[ffn, embed]>>
+!w16 = tensor<8x4xbf16, #ptl.dims<[ffn, embed]>>
+
+// Weights that are read as casts are masters: at level 1, too, a rank has its part, casts it at the beginning of the step, and gathers
+// the cast, once for all uses. Gradients are bf16. `v`, which something else reads, lies in a bucket of its own, as without casts. A
+// function that only reads weights gathers casts in front of their use.
+module attributes {ptl.plan = {reproducible = false, zero = [{level = 1 : i64, axes = ["dp"], weights = ["u", "v"], line = "m.ptl:3:7"}]}} {
+spmd.mesh @mesh [dp = 2]
+// CHECK-LABEL: func @step
+// CHECK-SAME: %[[P:[^:]*]]: tensor<16xf32, #ptl.dims<["zero.0"]>> {ptl.members = [{{{.*}}ptl.path = "u"
+// CHECK-SAME: %[[V:[^:]*]]: tensor<8x4xf32
+// CHECK-NEXT: %[[C:.*]] = ptl.elementwise cast %[[P]] : {{.*}} -> tensor<16xbf16, #ptl.dims<["zero.0"]>>
+// CHECK-NEXT: %[[U:.*]] = spmd.bucket_all_gather %[[C]] over @mesh [dp] reason "each rank keeps its part of 1 weights ('zero 1')" : {{.*}} -> tensor<8x4xbf16
+// CHECK: ptl.accumulate
+// CHECK: ptl.elementwise mul %[[U]], %{{.*}} : (tensor<8x4xbf16
+// CHECK: ptl.elementwise add %[[V]], %{{.*}} : (tensor<8x4xf32
+// CHECK: %[[G:.*]] = spmd.bucket_reduce_scatter sum {{.*}} -> tensor<16xbf16, #ptl.dims<["zero.0"]>>
+// CHECK: %[[NEW:.*]] = ptl.optimize sgd weights(%[[P]] : {{.*}}) grads(%[[G]] :
+// CHECK: %[[Q:.*]] = spmd.bucket_slice %[[V]]
+// CHECK: %[[NEWV:.*]] = ptl.optimize sgd weights(%[[Q]]
+// CHECK: %[[ALL:.*]] = spmd.bucket_all_gather %[[NEWV]]
+// CHECK: return {{.*}}%[[NEW]]
+func.func @step(%u: !w {ptl.path = "u", ptl.role = "weight"}, %v: !w {ptl.path = "v", ptl.role = "weight"}, %x: !w16, %h: tensor<f32>,
+    %s: tensor<i64>) -> (!w, !w) {
+  %u16 = ptl.elementwise cast %u : (!w) -> !w16
+  %v16 = ptl.elementwise cast %v : (!w) -> !w16
+  %g:2 = ptl.accumulate pieces 1 (%k) -> !w16, !w16 {
+    %a = ptl.elementwise mul %u16, %x : (!w16, !w16) -> !w16
+    %b = ptl.elementwise add %v, %v : (!w, !w) -> !w
+    %c = ptl.elementwise cast %b : (!w) -> !w16
+    %d = ptl.elementwise mul %c, %v16 : (!w16, !w16) -> !w16
+    ptl.yield %a, %d : !w16, !w16
+  }
+  %gu = spmd.all_reduce sum %g#0 over @mesh [dp] reason "r" : !w16 -> !w16
+  %gv = spmd.all_reduce sum %g#1 over @mesh [dp] reason "r" : !w16 -> !w16
+  %u1, %v1 = ptl.optimize sgd weights(%u, %v : !w, !w) grads(%gu, %gv : !w16, !w16)
+      hypers(%h, %h, %h, %h, %h : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) step %s : tensor<i64>
+      names ["u", "v"] -> (!w, !w)
+  return %u1, %v1 : !w, !w
+}
+// CHECK-LABEL: func @logits
+// CHECK-SAME: %[[P:[^:]*]]: tensor<16xf32, #ptl.dims<["zero.0"]>>
+// CHECK-NEXT: %[[C:.*]] = ptl.elementwise cast %[[P]] : {{.*}} -> tensor<16xbf16
+// CHECK-NEXT: %[[Y:.*]] = ptl.elementwise neg %{{.*}}
+// CHECK-NEXT: %[[G:.*]] = spmd.bucket_all_gather %[[C]]
+// CHECK-NEXT: ptl.elementwise mul %[[G]], %[[Y]]
+// CHECK-NEXT: ptl.elementwise neg %[[G]]
+func.func @logits(%u: !w {ptl.path = "u", ptl.role = "weight"}, %x: !w16) -> (!w16, !w16) {
+  %y = ptl.elementwise neg %x : (!w16) -> !w16
+  %a = ptl.elementwise cast %u : (!w) -> !w16
+  %b = ptl.elementwise mul %a, %y : (!w16, !w16) -> !w16
+  %c = ptl.elementwise cast %u : (!w) -> !w16
+  %d = ptl.elementwise neg %c : (!w16) -> !w16
+  return %b, %d : !w16, !w16
+}
+}
