@@ -40,7 +40,8 @@ static StageOp opOf(rt::PhaseKind kind) {
 
 namespace {
 /// The functions of a rank of a pipeline. Operations outside of the phases belong to the first of
-/// tie, reduce, norm and update that comes behind all that makes their operands.
+/// tie, reduce, norm and update that comes behind all that makes their operands, those that need no
+/// phase run before them.
 class PipelineStep {
 public:
   PipelineStep(func::FuncOp step, Schedule &schedule) : step(step), schedule(schedule) {
@@ -51,6 +52,7 @@ public:
 private:
   static constexpr StageOp kKinds[] = {StageOp::Count, StageOp::Tie, StageOp::Reduce, StageOp::Norm,
                                        StageOp::Opt};
+  bool isEarly(Operation &op) const;
   unsigned kindOf(Operation &op, bool isBefore);
 
   func::FuncOp step;
@@ -60,7 +62,16 @@ private:
 };
 } // namespace
 
+/// True for what is made of arguments alone: phases read it, wherever it stands.
+bool PipelineStep::isEarly(Operation &op) const {
+  return op.getNumOperands() > 0 && llvm::all_of(op.getOperands(), [&](Value operand) {
+           auto maker = kinds.find(operand.getDefiningOp());
+           return isa<BlockArgument>(operand) || (maker != kinds.end() && maker->second == 0);
+         });
+}
+
 unsigned PipelineStep::kindOf(Operation &op, bool isBefore) {
+  isBefore |= isEarly(op);
   unsigned kind = isBefore ? 0 : 1;
   if (isa<ptl::GlobalNormOp>(op) || spmd::isAllReduceOver(&op, axis))
     kind = 3;

@@ -18,7 +18,8 @@ Caster::Caster(func::FuncOp function, const Rules &rules)
 
 /// The path of a weight; empty for other arguments.
 static StringRef weightPath(func::FuncOp function, unsigned argument) {
-  if (function.getArgAttrOfType<StringAttr>(argument, "ptl.role") != "weight")
+  auto role = function.getArgAttrOfType<StringAttr>(argument, "ptl.role");
+  if (!role || role.getValue() != "weight")
     return "";
   return function.getArgAttrOfType<StringAttr>(argument, "ptl.path").getValue();
 }

@@ -126,19 +126,6 @@ module attributes {ptl.plan = {precision = [{type = "bf16"}]}} {
 
 // -----
 
-// Without a rule nothing changes.
-// CHECK-LABEL: @step
-// CHECK-NOT: bf16
-module attributes {ptl.plan = {}} {
-  func.func @step(%w: tensor<8x2xf32, #ptl.dims<[embed, out]>> {ptl.role = "weight", ptl.path = "w"},
-                  %x: tensor<4x8xf32, #ptl.dims<[batch, embed]>> {ptl.role = "data", ptl.path = "x"}) -> tensor<4x2xf32, #ptl.dims<[batch, out]>> {
-    %y = ptl.dot %x, %w over [embed] : (tensor<4x8xf32, #ptl.dims<[batch, embed]>>, tensor<8x2xf32, #ptl.dims<[embed, out]>>) -> tensor<4x2xf32, #ptl.dims<[batch, out]>>
-    return %y : tensor<4x2xf32, #ptl.dims<[batch, out]>>
-  }
-}
-
-// -----
-
 // Between stages bf16 travels: what widens a value is in the part of its reader, what rounds one in that of its maker.
 // CHECK-LABEL: @step
 // CHECK: %[[A:.*]] = ptl.dot {{.*}}ptl.part = 0
@@ -154,5 +141,18 @@ module attributes {ptl.plan = {precision = [{type = "bf16"}]}} {
     %a = ptl.dot %e, %v over [out] {ptl.part = 1 : i64} : (tensor<4x2xf32, #ptl.dims<[batch, out]>>, tensor<2x8xf32, #ptl.dims<[out, embed]>>) -> tensor<4x8xf32, #ptl.dims<[batch, embed]>>
     %b = ptl.dot %y, %v over [out] {ptl.part = 1 : i64} : (tensor<4x2xf32, #ptl.dims<[batch, out]>>, tensor<2x8xf32, #ptl.dims<[out, embed]>>) -> tensor<4x8xf32, #ptl.dims<[batch, embed]>>
     return %a, %b : tensor<4x8xf32, #ptl.dims<[batch, embed]>>, tensor<4x8xf32, #ptl.dims<[batch, embed]>>
+  }
+}
+
+// -----
+
+// Without a rule nothing changes.
+// CHECK-LABEL: @step
+// CHECK-NOT: bf16
+module attributes {ptl.plan = {}} {
+  func.func @step(%w: tensor<8x2xf32, #ptl.dims<[embed, out]>> {ptl.role = "weight", ptl.path = "w"},
+                  %x: tensor<4x8xf32, #ptl.dims<[batch, embed]>> {ptl.role = "data", ptl.path = "x"}) -> tensor<4x2xf32, #ptl.dims<[batch, out]>> {
+    %y = ptl.dot %x, %w over [embed] : (tensor<4x8xf32, #ptl.dims<[batch, embed]>>, tensor<8x2xf32, #ptl.dims<[embed, out]>>) -> tensor<4x2xf32, #ptl.dims<[batch, out]>>
+    return %y : tensor<4x2xf32, #ptl.dims<[batch, out]>>
   }
 }

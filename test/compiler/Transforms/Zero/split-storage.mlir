@@ -192,7 +192,7 @@ func.func @step(%u: !w {ptl.frozen, ptl.path = "u", ptl.role = "weight"}) -> !w 
 module attributes {ptl.plan = {reproducible = false, zero = [{level = 1 : i64, axes = ["dp"], weights = ["u", "v"], line = "m.ptl:3:7"}]}} {
 spmd.mesh @mesh [dp = 2]
 // CHECK-LABEL: func @step
-// CHECK-SAME: %[[P:[^:]*]]: tensor<16xf32, #ptl.dims<["zero.0"]>> {ptl.members = [{{{.*}}ptl.path = "u"
+// CHECK-SAME: %[[P:[^:]*]]: tensor<16xf32, #ptl.dims<["zero.0"]>> {ptl.members = [{line = "{{[^"]*}}", ptl.path = "u"
 // CHECK-SAME: %[[V:[^:]*]]: tensor<8x4xf32
 // CHECK-NEXT: %[[C:.*]] = ptl.elementwise cast %[[P]] : {{.*}} -> tensor<16xbf16, #ptl.dims<["zero.0"]>>
 // CHECK-NEXT: %[[U:.*]] = spmd.bucket_all_gather %[[C]] over @mesh [dp] reason "each rank keeps its part of 1 weights ('zero 1')" : {{.*}} -> tensor<8x4xbf16
