@@ -148,7 +148,7 @@ def faults(work):
 
 def mpi(work):
     """Ranks as processes: the same, with one message."""
-    from mpi import ENVIRONMENT  # which needs psutil, unlike the rest
+    from golden import ENVIRONMENT
 
     program = build_faulty(work, ("dp = 2", "batch: dp", 7, 1, 0.5, ADAM))
     result = run("mpirun", "-n", "2", "./m", "--check", cwd=work, **ENVIRONMENT)
