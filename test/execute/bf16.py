@@ -164,8 +164,9 @@ def check_zero(work):
         state = lambda memory: (memory["weights"] + memory["gradients"] + memory["states"]) / parameters
         compare(f"bytes of state per parameter of {parameters}, level {level}, of {law}", state(report["compiled"]) / law, 1, 0.02)
         if level == 3:
-            largest = max(each["elements"] for each in report["collectives"] if each["kind"] == "all_gather")
-            print(f"     and at most two gathered buckets of {2 * largest} bytes")
+            # All ranks together receive a bucket RANKS - 1 times.
+            largest = max(each["bytes"] // each["calls"] for each in report["collectives"] if each["kind"] == "all_gather" and each["calls"]) // (RANKS - 1)
+            print(f"     and at most two gathered buckets of {largest} bytes")
         # What the plan saves isn't resident: all ranks are in one process.
         whole = whole or report
         planned, saved = RANKS * (whole["arena_bytes"] - report["arena_bytes"]), whole["peak_resident_bytes"] - report["peak_resident_bytes"]
