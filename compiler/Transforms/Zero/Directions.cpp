@@ -115,6 +115,10 @@ Value zero::stepPart(ArrayRef<ptl::OptimizeOp> steps, const Bucket &bucket, cons
   // A part has one factor: those of its weights are multiplied with before.
   for (ptl::OptimizeOp op : steps) {
     Value direction = op.getGrads()[0];
+    Type type = ptl::withElement(direction.getType(), bucket.part.getElementType());
+    if (direction.getType() != type)
+      direction =
+          ptl::ElementwiseOp::create(builder, e.loc, type, ptl::ElementwiseKind::Cast, direction);
     directions.push_back(e.mul(direction, e.to(op.getHypers().back(), direction.getType())));
   }
   for (const Member &member : bucket.members)
