@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 #include "dialects/Ptl/Infer.h"
+#include "dialects/Ptl/ByteSize.h"
 
 using namespace mlir;
 using namespace ptlc;
@@ -12,10 +13,7 @@ static int64_t elements(Value value) {
   return type ? type.getNumElements() : 0;
 }
 
-static int64_t bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8) : 0;
-}
+static int64_t bytesOf(Value value) { return getByteSize(value.getType()); }
 
 static int64_t trafficOf(Operation *op) {
   int64_t bytes = 0;

@@ -171,7 +171,6 @@ void PlanReader::place(EntryReader &reader) {
 
 void PlanReader::overlap(EntryReader &reader) {
   reader.accept({}, 1);
-  plan.overlapRange = reader.range;
   plan.overlap = true;
   if (!reader.positional().empty())
     plan.overlap = reader.flag(*reader.single());

@@ -115,8 +115,7 @@ struct PlanSpec {
   std::optional<double> bucketBytes;
   bool reproducible = false;
   std::vector<Promise> promises;
-  lang::SourceRange range, microbatchesRange, placeRange, overlapRange, bucketRange,
-      reproducibleRange;
+  lang::SourceRange range, microbatchesRange, placeRange, bucketRange, reproducibleRange;
 
   int64_t ranks() const; ///< the product of the axes' sizes
   /// The axes of `list` that have more than one device: the others change nothing.

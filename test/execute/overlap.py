@@ -7,10 +7,8 @@ program says. The trace must have starts and waits, as many, of the kinds in KIN
 run), each wait behind its start.
 """
 # SPDX-License-Identifier: Apache-2.0
-import argparse
 import collections
 import json
-import pathlib
 import shutil
 import sys
 
@@ -38,18 +36,9 @@ def started(work):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("case")
-    parser.add_argument("workdir", type=pathlib.Path)
-    parser.add_argument("--mesh", default="dp=2")
-    parser.add_argument("--shard", default="batch: dp")
-    parser.add_argument("--over", default="dp")
-    parser.add_argument("--levels", default="0,1,2,3")
+    parser = zero.parser_of(__doc__)
     parser.add_argument("--starts", nargs="+", required=True)
     parser.add_argument("--bucket", default="", help="as 64 KB")
-    parser.add_argument("--pipeline", default="", help='as "schedule: gpipe"; the mesh has an axis pp')
-    parser.add_argument("--microbatches", type=int, default=1)
-    parser.add_argument("--reproducible", action="store_true")
     options = parser.parse_args()
     case = golden.HERE / "golden" / options.case
     run = json.loads((case / "expected.json").read_text())

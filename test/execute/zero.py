@@ -53,8 +53,9 @@ def train(level, options, case, run, work):
     return lines, *(tensors(work / name) for name in ("final.safetensors", "grads.safetensors"))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parser_of(text):
+    """What says which model, mesh and plan are trained at which levels."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument("case")
     parser.add_argument("workdir", type=pathlib.Path)
     parser.add_argument("--mesh", default="dp=2")
@@ -65,7 +66,11 @@ def main():
     parser.add_argument("--microbatches", type=int, default=1)
     parser.add_argument("--reproducible", action="store_true")
     parser.add_argument("--precision", default="")
-    options = parser.parse_args()
+    return parser
+
+
+def main():
+    options = parser_of(__doc__).parse_args()
     case = golden.HERE / "golden" / options.case
     run = json.loads((case / "expected.json").read_text())
     work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.over}-{options.microbatches}{options.precision}"

@@ -17,6 +17,7 @@
 #include "compiler/Support/Location.h"
 #include "compiler/Support/Programs.h"
 #include "dialects/Spmd/AllReduceAxis.h"
+#include "dialects/Ptl/ByteSize.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -29,12 +30,7 @@ using namespace ptlc;
 
 /// Bytes of all operands on one device.
 static int64_t payloadBytes(spmd::AllReduceOp op) {
-  int64_t bytes = 0;
-  for (Type type : op.getInputs().getTypes()) {
-    auto tensor = cast<RankedTensorType>(type);
-    bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-  }
-  return bytes;
+  return ptl::getByteSize(op.getInputs().getTypes());
 }
 
 /// Moves `op` behind what makes its operands, and behind the all-reduces that stand there already,

@@ -15,6 +15,7 @@
 
 #include "compiler/Support/Stages.h"
 #include "dialects/Rt/Rt.h"
+#include "dialects/Ptl/ByteSize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace ptlc::comm {
@@ -40,12 +41,7 @@ static bool isNorm(Operation *op) {
 }
 
 static int64_t bytesOf(spmd::BucketAllGatherOp gather) {
-  int64_t bytes = 0;
-  for (Type type : gather.getOutputs().getTypes()) {
-    auto tensor = cast<RankedTensorType>(type);
-    bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-  }
-  return bytes;
+  return ptl::getByteSize(gather.getOutputs().getTypes());
 }
 
 namespace {

@@ -10,16 +10,12 @@
 
 #include "compiler/Analysis/Kernel/Outline.h"
 #include "dialects/Spmd/Spmd.h"
+#include "dialects/Ptl/ByteSize.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::fuse;
-
-int64_t fuse::bytesOf(Type tensor) {
-  auto type = cast<RankedTensorType>(tensor);
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
 
 std::optional<ChunkGroup> ChunkGroup::create(Value large, DenseSet<Value> &hopeless) {
   ChunkGroup group;
@@ -28,7 +24,7 @@ std::optional<ChunkGroup> ChunkGroup::create(Value large, DenseSet<Value> &hopel
     return std::nullopt;
   auto type = cast<RankedTensorType>(large.getType());
   group.size = ptl::getDimSize(type, group.dim);
-  group.bytes = bytesOf(type);
+  group.bytes = ptl::getByteSize(type);
   for (int64_t extent : type.getShape().drop_back())
     group.rows *= extent;
   if (!group.grow(large) || group.readsSums()) {
@@ -40,7 +36,7 @@ std::optional<ChunkGroup> ChunkGroup::create(Value large, DenseSet<Value> &hopel
     return group;
   // An equally large one has the same group; that of a smaller one may hold what lies between, too.
   for (Value value : group.values)
-    if (bytesOf(value.getType()) == group.bytes)
+    if (ptl::getByteSize(value.getType()) == group.bytes)
       hopeless.insert(value);
   return std::nullopt;
 }
@@ -51,7 +47,8 @@ bool ChunkGroup::addKernel(Operation *op) {
     return true;
   for (ValueRange list : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
     for (Value value : list)
-      if (bytesOf(value.getType()) >= bytes / 2 && kernel::outermostDim(value.getType()) == dim)
+      if (ptl::getByteSize(value.getType()) >= bytes / 2 &&
+          kernel::outermostDim(value.getType()) == dim)
         values.insert(value);
   return fits(cast<rt::KernelOp>(op));
 }

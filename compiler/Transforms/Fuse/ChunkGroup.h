@@ -9,9 +9,6 @@
 
 namespace ptlc::fuse {
 
-/// Bytes of a tensor without padding.
-int64_t bytesOf(mlir::Type tensor);
-
 /// The kernels that make and read a large value, and values half as large that hang together with
 /// it along the same outermost dimension.
 class ChunkGroup {

@@ -10,6 +10,7 @@
 #include "compiler/Transforms/Fuse/ChunkGroup.h"
 #include "compiler/Transforms/Fuse/Passes.h"
 #include "dialects/Spmd/Spmd.h"
+#include "dialects/Ptl/ByteSize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace ptlc::fuse {
@@ -61,10 +62,10 @@ private:
     SmallVector<Value> large;
     for (rt::KernelOp kernel : block.getOps<rt::KernelOp>())
       for (Value result : kernel.getOutputs())
-        if (fuse::bytesOf(result.getType()) * ranks > threshold)
+        if (ptl::getByteSize(result.getType()) * ranks > threshold)
           large.push_back(result);
     llvm::stable_sort(large, [](Value a, Value b) {
-      return fuse::bytesOf(a.getType()) > fuse::bytesOf(b.getType());
+      return ptl::getByteSize(a.getType()) > ptl::getByteSize(b.getType());
     });
     return large;
   }

@@ -19,6 +19,7 @@
 #include "compiler/Transforms/Memory/Passes.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/Rt.h"
+#include "dialects/Ptl/ByteSize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -32,10 +33,7 @@ using namespace mlir;
 using namespace ptlc;
 using namespace ptlc::memory;
 
-static int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
+static int64_t bytesOf(Value value) { return ptl::getByteSize(value.getType()); }
 
 namespace {
 /// What of one segment is kept, and what is computed again.

@@ -8,6 +8,7 @@
 #include "compiler/Transforms/Stage/Orders.h"
 #include "compiler/Transforms/Stage/Passes.h"
 #include "compiler/Transforms/Stage/RankProgram.h"
+#include "dialects/Ptl/ByteSize.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace ptlc::stage {
@@ -20,12 +21,7 @@ using namespace ptlc;
 using namespace ptlc::stage;
 
 static uint64_t bytesOf(const llvm::SetVector<Value> &values) {
-  uint64_t bytes = 0;
-  for (Value value : values) {
-    auto type = cast<RankedTensorType>(value.getType());
-    bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  }
-  return bytes;
+  return ptl::getByteSize(ValueRange(values.getArrayRef()).getTypes());
 }
 
 namespace {

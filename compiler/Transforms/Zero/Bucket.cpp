@@ -81,10 +81,11 @@ static void close(std::vector<Bucket> &buckets, const Alike &alike, SmallVector<
   buckets.push_back(std::move(bucket));
 }
 
-/// From level 2 on, what is gathered or scattered at one time is a layer; of directions, always.
+/// What is gathered or scattered at one time is a layer, or what the plan's `bucket` says; at level
+/// 1, where nothing else frees memory, all of it if the plan doesn't say and it isn't directions.
 static void cutLayers(std::vector<Bucket> &buckets, Alike &alike, const zero::Plan &plan,
                       int64_t leastBytes, unsigned &next, bool isOfDirections = false) {
-  if (alike.rule.level < 2 && !isOfDirections)
+  if (alike.rule.level < 2 && !isOfDirections && !plan.bucketBytes())
     return close(buckets, alike, std::move(alike.members), plan, next);
   SmallVector<Member, 0> now;
   int64_t bytes = 0;
