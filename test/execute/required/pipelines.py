@@ -54,9 +54,18 @@ model M {
     plans = [(f"tp = {size}", rules) for size in (2, 3) for rules in (["shard n: tp"], ["shard n: tp, in: w"], ["shard n: none"])]
     tensors = Program(work, text, data, 1, rate=1.0, more="clip 1.0")
     tensors.agree(plans, {"grad_norm": 5, "weight w": [-2.4, 0], "weight b": -1.8}, twice)
+    # In bf16 a norm of the weights' norms, or one that is rounded, depends on how weights are grouped and cut.
+    many = numpy.random.default_rng(5).integers(-127, 128, 300).astype("f4")
+    norm = math.sqrt((many.astype("f8") ** 2).sum() + 9)
+    rounded = (f32(norm).view("u4") & 0xFFFF0000).view("f4")[0]
+    wide = Program(work, text.replace("n = 2", "n = 300"), {"c": many.reshape(1, 300), "d": f32(3)}, 1, steps=1, rate=1.0, more="clip 1.0")
+    plans = [(mesh, ["precision bf16", *rules]) for mesh, rules in
+             (("", []), ("tp = 2", ["shard n: tp"]), ("tp = 3", ["shard n: tp", "zero 1, over: tp"]), ("dp = 2", ["shard batch: dp", "zero 3, over: dp"]))]
+    wide.agree(plans, {"grad_norm": norm, "weight w": -many / norm}, {"grad_norm": {rounded: "a norm in bf16"}})
     # Stages of norms 3 and 4: with x = 1 a layer's gradient is the other layer's weight.
     stages = Program(work, product(2), {"x": f32(1, 1, 1, 1)}, 4, {"blocks.0.v": f32(4)[0], "blocks.1.v": f32(3)[0]}, steps=1, rate=1.0, more="clip 1.0")
     plans = [("pp = 2", pipeline(schedule, micros)) for schedule in ONE_STAGE for micros in (1, 4)]
+    plans += [("pp = 2", pipeline("one_f_one_b", 2, "precision bf16"))]
     stages.agree(plans, {"grad_norm": 5, "weight blocks.0.v": 4 - 0.6, "weight blocks.1.v": 3 - 0.8},
                  {"weight blocks.0.v": {3: "clipped by its own stage's norm"}, "weight blocks.1.v": {2: "clipped by its own stage's norm"}, **twice})
     # Both, and copies: 3, 4, 12 and [84, 0], so that the norm is 85.
@@ -75,7 +84,7 @@ model M {
     data = {"x": numpy.ones(8, "f4"), "c": numpy.array([[80 + i, i - 4] for i in range(9) if i != 4], "f4")}
     weights = {"blocks.0.v": f32(4)[0], "blocks.1.v": f32(3)[0], "w": f32(0, 0), "b": f32(0)[0]}
     plans = [(mesh, ["shard batch: dp, n: tp", *pipeline(schedule, micros), *more]) for mesh in ("dp = 2, tp = 2, pp = 2", "pp = 2, tp = 2, dp = 2")
-             for schedule, micros, more in (("one_f_one_b", 2, ()), ("gpipe", 4, ()), ("zb_h1", 1, ("reproducible",)))]
+             for schedule, micros, more in (("one_f_one_b", 2, ()), ("gpipe", 4, ()), ("zb_h1", 1, ("reproducible",)), ("one_f_one_b", 2, ("precision bf16",)))]
     Program(work, text, data, 8, weights, steps=1, rate=1.0, more="clip 1.0").agree(
         plans, {"grad_norm": 85, "weight b": -12 / 85, "weight w": [-84 / 85, 0], "weight blocks.0.v": 4 - 3 / 85, "weight blocks.1.v": 3 - 4 / 85},
         {"grad_norm": {math.sqrt(85**2 + 12**2): "a replica counted twice"}})
