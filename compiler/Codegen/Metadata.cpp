@@ -265,11 +265,15 @@ void Writer::addMessages(json::Object &root) const {
   });
   for (Operation *op : schedule.exchanges) {
     auto exchange = cast<rt::ExchangeOp>(op);
-    exchanges.push_back(json::Object{{"peer", int64_t(exchange.getPeer())},
-                                     {"line", lineOf(op->getLoc())},
-                                     {"bytes", bytesOf(exchange.getTheirs())},
-                                     {"send", slotLayouts(exchange.getMine())},
-                                     {"receive", slotLayouts(exchange.getTheirs())}});
+    bool isOfStep = op->getParentOfType<func::FuncOp>() == step;
+    exchanges.push_back(json::Object{
+        {"peer", int64_t(exchange.getPeer())},
+        {"times", int64_t(isOfStep)},
+        {"reason", isOfStep ? "sums of a tied weight" : "a stage's values for the next"},
+        {"line", lineOf(op->getLoc())},
+        {"bytes", bytesOf(exchange.getTheirs())},
+        {"send", slotLayouts(exchange.getMine())},
+        {"receive", slotLayouts(exchange.getTheirs())}});
   }
   root["pipeline"] = json::Object{{"axis", pipeline.getAs<StringAttr>("axis").getValue().str()},
                                   {"messages", std::move(messages)},
@@ -303,11 +307,18 @@ void Writer::addSampling(json::Object &root) const {
   json::Array inputs = fields(function, {});
   if (!inputs.empty())
     sample["field"] = std::move(inputs[0]);
-  Value logits = function.getBody().front().getTerminator()->getOperand(0);
-  auto type = cast<RankedTensorType>(logits.getType());
-  sample["logits"] = layout(logits);
-  sample["vocab"] = type.getRank() ? type.getShape().back() : 1;
-  sample["seq"] = type.getRank() > 1 ? type.getDimSize(type.getRank() - 2) : 1;
+  Operation *end = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    auto role = function.getResultAttrOfType<StringAttr>(i, "ptl.role");
+    if (!role || role != "logits")
+      continue;
+    json::Object logits{{"layout", layout(value)}, {"type", elementName(value.getType())}};
+    describeTensor(logits, function.getResultAttrDict(i), value.getType());
+    const json::Array &shape = *logits.getArray("shape");
+    sample["seq"] = shape[shape.size() - 2];
+    sample["vocab"] = shape.back();
+    sample["logits"] = std::move(logits);
+  }
   root["sample"] = std::move(sample);
 }
 

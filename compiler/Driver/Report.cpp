@@ -170,9 +170,12 @@ static void readMessages(const json::Object &program, std::vector<Collective> &l
                      std::to_string(message.edge);
   }
   for (const json::Value &value : *pipeline->getArray("exchanges")) {
-    Collective &message = add(*value.getAsObject(), 1);
-    message.peer = static_cast<int>(integer(*value.getAsObject(), "peer"));
-    message.reason = "sums of a tied weight";
+    const json::Object &entry = *value.getAsObject();
+    if (entry.getArray("receive")->empty())
+      continue;
+    Collective &message = add(entry, integer(entry, "times"));
+    message.peer = static_cast<int>(integer(entry, "peer"));
+    message.reason = text(entry, "reason");
   }
 }
 

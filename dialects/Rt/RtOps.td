@@ -136,17 +136,19 @@ def Rt_SendOp : Op<Rt_Dialect, "send"> {
 }
 
 def Rt_ExchangeOp : Op<Rt_Dialect, "exchange"> {
-  let summary = "Sums of a weight's other uses";
+  let summary = "What two ranks of a pipeline give each other";
   let description = [{
-    Gives `mine` to the rank at `peer` of the pipeline's axis, which gives its own. A
-    tied weight is one parameter with uses on several stages.
+    Gives `mine` to the rank at `peer` of the pipeline's axis, which gives its own: sums
+    of a tied weight's gradients. In evaluation and sampling, where stages run one after
+    the other, one side gives nothing. It waits until both are there, and both have their
+    exchanges with each other in one order.
     Made by: Stage.
 
     Example: `%b = rt.exchange %a with 3 : (tensor<8xf32, ...>) -> tensor<8xf32, ...>`
   }];
   let arguments = (ins Variadic<Ptl_Tensor>:$mine, I64Attr:$peer);
   let results = (outs Variadic<Ptl_Tensor>:$theirs);
-  let assemblyFormat = "$mine `with` $peer attr-dict `:` functional-type($mine, $theirs)";
+  let assemblyFormat = "($mine^)? `with` $peer attr-dict `:` functional-type($mine, $theirs)";
 }
 
 def Rt_WaitOp : Op<Rt_Dialect, "wait", [Pure, AttrSizedOperandSegments]> {

@@ -19,11 +19,12 @@ static bool runCollective(RankState &state, Status (Communicator::*part)(int), T
 
 /// Sends and receives; false after an error, which is then in the state.
 static bool runExchange(RankState &state, const ExchangePorts &ports) {
-  Status status = state.comm->post(ports.send, 0);
-  if (status.isOk())
-    status = state.comm->post(ports.receive, 0);
+  Status status;
+  for (int port : {ports.send, ports.receive})
+    if (port >= 0 && status.isOk())
+      status = state.comm->post(port, 0);
   for (int port : {ports.receive, ports.send})
-    if (status.isOk())
+    if (port >= 0 && status.isOk())
       status = state.comm->finish(port, 0);
   if (status.isOk())
     return true;

@@ -32,7 +32,10 @@ private:
   Status readTable();
   Status openPorts();
   int peerRank(int coordinate) const;
-  void addPort(Port port) { play.portList.push_back(std::move(port)); }
+  int addPort(Port port) {
+    play.portList.push_back(std::move(port));
+    return static_cast<int>(play.portList.size()) - 1;
+  }
   int portOf(const Instruction &instruction) const;
   Status addInstruction(const Instruction &instruction, const ptlrt_schedule_operand *operands);
   Status addMessage(const Instruction &instruction, const ptlrt_schedule_operand *operands);
@@ -116,10 +119,14 @@ Status PlayReader::openPorts() {
   }
   int label = labelOf(header->edges, false);
   for (const ExchangeInfo &exchange : info.pipeline->exchanges) {
-    int peer = peerRank(exchange.peer), first = static_cast<int>(play.portList.size());
-    addPort({peer, true, label, 1, exchange.sent, -1});
-    addPort({peer, false, label, 1, exchange.received, ledgerOf(info, received++)});
-    play.exchanges.push_back({first, first + 1});
+    int peer = peerRank(exchange.peer);
+    ExchangePorts ports;
+    if (!exchange.sent.empty())
+      ports.send = addPort({peer, true, label, 1, exchange.sent, -1});
+    if (!exchange.received.empty())
+      ports.receive =
+          addPort({peer, false, label, 1, exchange.received, ledgerOf(info, received++)});
+    play.exchanges.push_back(ports);
   }
   posted.resize(play.portList.size());
   return Status::ok();

@@ -35,9 +35,9 @@ struct SlotUse {
   int pool;
   int64_t slot;
 };
-/// Two ports, of which this rank uses each once, one after the other.
+/// Ports of an exchange; -1 where nothing is sent or received.
 struct ExchangePorts {
-  int send, receive;
+  int send = -1, receive = -1;
 };
 
 class Play {

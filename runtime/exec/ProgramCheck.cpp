@@ -252,9 +252,10 @@ Status Checker::check() {
     PTLRT_TRY(collective(each));
   if (info.sample) {
     PTLRT_TRY(function("sampling", info.sample->function));
-    for (const TensorInfo *tensor : {&info.sample->field, &info.sample->logits})
-      PTLRT_TRY(layout(tensor->name, tensor->layout, elementSize(tensor->element),
-                       localElements(*tensor, info.mesh)));
+    for (const std::optional<TensorInfo> *tensor : {&info.sample->field, &info.sample->logits})
+      if (const TensorInfo *given = *tensor ? &**tensor : nullptr)
+        PTLRT_TRY(layout(given->name, given->layout, elementSize(given->element),
+                         localElements(*given, info.mesh)));
   }
   return table();
 }

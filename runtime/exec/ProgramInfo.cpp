@@ -260,13 +260,13 @@ static void readTraining(const json &from, ProgramInfo &info) {
 static SampleInfo readSample(const json &from, const Mesh &mesh) {
   SampleInfo sample;
   sample.function = from.at("function");
-  sample.field = readTensor(from.at("field"), "name", mesh);
+  if (from.contains("field"))
+    sample.field = readTensor(from["field"], "name", mesh);
+  if (!from.contains("logits"))
+    return sample;
   sample.vocab = from.at("vocab");
   sample.seq = from.at("seq");
-  json logits = from.at("logits");
-  if (!logits.contains("layout")) // a layout alone: all of it is on rank 0
-    logits = {{"shape", {1, sample.seq, sample.vocab}}, {"layout", logits}};
-  sample.logits = readTensor(logits, "name", mesh);
+  sample.logits = readTensor(from["logits"], "name", mesh);
   return sample;
 }
 
@@ -296,7 +296,8 @@ static PipelineInfo readPipeline(const json &from, const Mesh &mesh) {
     pipeline.messages.push_back(std::move(message));
   }
   for (const json &entry : from.at("exchanges"))
-    pipeline.exchanges.push_back({entry.at("peer"), entry.value("line", ""),
+    pipeline.exchanges.push_back({entry.at("peer"), entry.value("times", int64_t{1}),
+                                  entry.value("line", ""), entry.value("reason", ""),
                                   readSegments(entry.at("send")),
                                   readSegments(entry.at("receive"))});
   return pipeline;
@@ -322,7 +323,8 @@ static void addLedger(ProgramInfo &info) {
           fmt::format("{} of edge {}", message.op == PTLRT_SCHEDULE_RECV_A ? "values" : "gradients",
                       message.edge));
   for (const ExchangeInfo &exchange : info.pipeline->exchanges)
-    add(exchange.received, 1, exchange.line, "sums of a tied weight");
+    if (!exchange.received.empty())
+      add(exchange.received, exchange.times, exchange.line, exchange.reason);
 }
 
 static ProgramInfo readAll(const json &from) {
@@ -439,6 +441,14 @@ Status ProgramSet::checkShared() const {
   return Status::ok();
 }
 
+static void joinFields(const DataSpec &from, DataSpec &into) {
+  for (const FieldSpec &field : from.fields)
+    if (std::none_of(into.fields.begin(), into.fields.end(), [&](const FieldSpec &known) {
+          return known.tensor.name == field.tensor.name;
+        }))
+      into.fields.push_back(field);
+}
+
 void ProgramSet::join() {
   all = parts.front();
   if (all.pipeline)
@@ -449,11 +459,11 @@ void ProgramSet::join() {
     for (const WeightInfo &weight : part.weights)
       if (!all.findWeight(weight.tensor.name))
         all.weights.push_back(weight);
-    for (const FieldSpec &field : part.data.fields)
-      if (std::none_of(all.data.fields.begin(), all.data.fields.end(), [&](const FieldSpec &known) {
-            return known.tensor.name == field.tensor.name;
-          }))
-        all.data.fields.push_back(field);
+    joinFields(part.data, all.data);
+    for (size_t eval = 0; eval < part.evals.size(); ++eval)
+      joinFields(part.evals[eval].data, all.evals[eval].data);
+    if (part.sample && part.sample->logits)
+      all.sample = part.sample;
     for (const HyperInfo &hyper : part.hypers)
       if (std::none_of(all.hypers.begin(), all.hypers.end(), [&](const HyperInfo &known) {
             return known.name == hyper.name && known.group == hyper.group;

@@ -63,7 +63,8 @@ struct EvalInfo {
 
 struct SampleInfo {
   int64_t function = 0;
-  TensorInfo field, logits; ///< [1, seq] and [1, seq, vocab]
+  std::optional<TensorInfo> field;  ///< [1, seq]; none if this rank's stages don't read it
+  std::optional<TensorInfo> logits; ///< [1, seq, vocab]; none if another stage makes them
   int64_t vocab = 0, seq = 0;
 };
 
@@ -85,10 +86,12 @@ struct MessageInfo {
   std::string line;
   std::vector<MessageSegment> segments;
 };
-/// Sums of tied weights that a rank gives to another stage's, and takes from it.
+/// What a rank gives to another stage's, and takes from it: sums of tied weights, or, in evaluation
+/// and sampling, values in one direction.
 struct ExchangeInfo {
-  int peer = 0; ///< coordinate on the pipeline's axis
-  std::string line;
+  int peer = 0;      ///< coordinate on the pipeline's axis
+  int64_t times = 1; ///< in a step
+  std::string line, reason;
   std::vector<MessageSegment> sent, received;
 };
 struct PipelineInfo {

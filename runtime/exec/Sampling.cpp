@@ -52,6 +52,7 @@ public:
   void print(int64_t id) const;
 
 private:
+  std::vector<Holder> holders() const;
   void writeWindow(RankState &state, std::span<const int64_t> ids) const;
   Expected<int64_t> draw(const TensorSource &logits, size_t position, size_t index) const;
 
@@ -97,11 +98,22 @@ void Sampler::print(int64_t id) const {
   (void)std::fflush(stdout);
 }
 
+/// The ranks that make the logits.
+std::vector<Holder> Sampler::holders() const {
+  std::vector<Holder> list;
+  for (int rank = 0; rank < job.info().mesh.ranks(); ++rank)
+    if (const std::optional<TensorInfo> &logits = job.info(rank).sample->logits)
+      list.push_back({rank, logits->storage()});
+  return list;
+}
+
 void Sampler::writeWindow(RankState &state, std::span<const int64_t> ids) const {
-  const TensorInfo &field = job.info(state.rank.rank).sample->field;
-  forEachRun(pieceOf(field, job.info().mesh, state.rank.rank), [&](Run run) {
+  const std::optional<TensorInfo> &field = job.info(state.rank.rank).sample->field;
+  if (!field)
+    return;
+  forEachRun(pieceOf(*field, job.info().mesh, state.rank.rank), [&](Run run) {
     int64_t global = run.global;
-    forEachPart(field.layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
+    forEachPart(field->layout, 4, run.local, run.count, [&](int64_t offset, int64_t count) {
       auto *to = reinterpret_cast<int32_t *>(state.memory() + offset);
       for (int64_t i = 0; i < count; ++i, ++global)
         to[i] = global < static_cast<int64_t>(ids.size()) ? static_cast<int32_t>(ids[global]) : 0;
@@ -123,8 +135,7 @@ Expected<int64_t> Sampler::draw(const TensorSource &logits, size_t position, siz
 Status Sampler::run(RankState &state) {
   std::vector<int64_t> ids = prompt;
   bool isTalker = state.rank.rank == 0;
-  TensorSource logits =
-      sourceOf("logits", sample.logits, sample.logits.layout, job.info().mesh, *state.comm);
+  TensorSource logits = sourceOf("logits", *sample.logits, holders(), job.info().mesh, *state.comm);
   if (isTalker)
     std::for_each(ids.begin(), ids.end(), [&](int64_t id) { print(id); });
   state.rank.valid = 1;

@@ -26,7 +26,7 @@ StepLoop::StepLoop(Training &training, RankState &state)
     int64_t batches = order.batchesPerPass();
     evalBatches.push_back(eval.batches > 0 ? std::min(eval.batches, batches) : batches);
     evalLoaders.emplace_back(eval.data, *training.evalSources[i], info.mesh, state.rank.rank, 1,
-                             order);
+                             order, job.info().evals[i].data);
     evaluation.resize(evaluation.size() + 1 + eval.outputs.metrics.size());
   }
 }

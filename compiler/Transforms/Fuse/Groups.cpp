@@ -55,10 +55,23 @@ static void visitProducers(Operation *op, llvm::function_ref<void(Value)> f) {
   }
 }
 
+/// What ranks with other programs do together, and keeps its order.
+static SmallVector<Operation *> exchangesOf(Block &block) {
+  SmallVector<Operation *> list;
+  if (StringAttr axis = axisOfPrograms(block.getParentOp()->getParentOfType<ModuleOp>()))
+    for (Operation &op : block)
+      if (isa<rt::ExchangeOp>(op) || spmd::isAllReduceOver(&op, axis))
+        list.push_back(&op);
+  return list;
+}
+
 Groups::Groups(Block &block) : block(block) {
   unsigned position = 0;
   for (Operation &op : block)
     positions[&op] = position++;
+  Operation *last = nullptr;
+  for (Operation *op : exchangesOf(block))
+    earlier[op] = std::exchange(last, op);
   for (Operation &op : block)
     if (isFusable(&op))
       place(&op);
@@ -145,8 +158,7 @@ bool Groups::dependsAround(ArrayRef<Operation *> operations, ArrayRef<unsigned> 
   bool around = false;
   // Of the operations' own operands only sums over rows come too late; of others any value of the
   // groups.
-  auto push = [&](Value operand, bool direct) {
-    Operation *producer = operand.getDefiningOp();
+  auto push = [&](Operation *producer, bool direct) {
     if (!producer || producer->getBlock() != &block)
       return;
     std::optional<unsigned> number = of(producer);
@@ -156,7 +168,7 @@ bool Groups::dependsAround(ArrayRef<Operation *> operations, ArrayRef<unsigned> 
       stack.push_back(producer);
   };
   for (Operation *op : operations)
-    visitProducers(op, [&](Value operand) { push(operand, true); });
+    visitProducers(op, [&](Value operand) { push(operand.getDefiningOp(), true); });
   while (!stack.empty() && !around) {
     Operation *current = stack.pop_back_val();
     // A group is one kernel: all that it reads comes before all that it makes.
@@ -166,8 +178,9 @@ bool Groups::dependsAround(ArrayRef<Operation *> operations, ArrayRef<unsigned> 
     for (Operation *member : unit)
       member->walk([&](Operation *inner) {
         for (Value operand : inner->getOperands())
-          push(operand, false);
+          push(operand.getDefiningOp(), false);
       });
+    push(earlier.lookup(current), false);
   }
   return around;
 }
@@ -294,14 +307,10 @@ void Units::order(unsigned first, unsigned second) {
     ++waiting[second];
 }
 
-/// What ranks with other programs do together keeps its order.
 void Units::keepExchanges(Block &block) {
-  StringAttr axis = axisOfPrograms(block.getParentOp()->getParentOfType<ModuleOp>());
   std::optional<unsigned> last;
-  for (Operation &op : block) {
-    if (!axis || !(isa<rt::ExchangeOp>(op) || spmd::isAllReduceOver(&op, axis)))
-      continue;
-    std::optional<unsigned> unit = of(&op);
+  for (Operation *op : exchangesOf(block)) {
+    std::optional<unsigned> unit = of(op);
     if (last && unit)
       order(*last, *unit);
     last = unit;

@@ -48,6 +48,7 @@ private:
   mlir::Block &block;
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> numbers, positions;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> earlier; ///< of exchanges: the one before
 };
 
 /// Operations that a fused rows kernel may hold.

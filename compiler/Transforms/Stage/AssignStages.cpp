@@ -10,6 +10,7 @@
 #include "compiler/Schedule/Partition.h"
 #include "compiler/Support/Location.h"
 #include "compiler/Support/Programs.h"
+#include "compiler/Transforms/Stage/ForwardProgram.h"
 #include "compiler/Transforms/Stage/Orders.h"
 #include "compiler/Transforms/Stage/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,11 +40,11 @@ public:
 private:
   int layerAround(StringRef path) const;
   int layerAround(Operation *op) const { return layerAround(partOf(op->getLoc())); }
-  void placeOperations();
+  void placeOperations(func::FuncOp function);
   LogicalResult cut(const schedule::Orders &orders);
   LogicalResult cutByCost(const schedule::Orders &orders);
   LogicalResult cutWhereTold(int stages);
-  void mark(int stages);
+  void mark(func::FuncOp function, int stages);
   ArrayAttr layersOfStages(int stages);
 
   func::FuncOp loss;
@@ -66,8 +67,8 @@ int Assigner::layerAround(StringRef path) const {
 }
 
 /// Fills in `layerOf`.
-void Assigner::placeOperations() {
-  Block &block = loss.getBody().front();
+void Assigner::placeOperations(func::FuncOp function) {
+  Block &block = function.getBody().front();
   for (Operation &op : block.without_terminator()) {
     int around = layerAround(&op), place = around;
     for (Value operand : op.getOperands())
@@ -138,8 +139,8 @@ LogicalResult Assigner::cut(const schedule::Orders &orders) {
 }
 
 /// Puts the operations in the order of their parts.
-void Assigner::mark(int stages) {
-  Block &block = loss.getBody().front();
+void Assigner::mark(func::FuncOp function, int stages) {
+  Block &block = function.getBody().front();
   std::vector<std::vector<Operation *>> parts(stages + 1);
   Builder builder(loss.getContext());
   llvm::DenseMap<Operation *, int> partOfOp;
@@ -170,13 +171,18 @@ LogicalResult Assigner::run(ModuleOp module) {
   FailureOr<schedule::Orders> orders = stage::ordersOf(module, pipeline);
   if (failed(orders))
     return failure();
-  placeOperations();
+  placeOperations(loss);
   if (failed(cut(*orders)))
     return failure();
   auto stages = static_cast<int>(orders->place.size());
   module->setAttr(kStages, Builder(module.getContext()).getI64IntegerAttr(stages));
   module->setAttr(kStageLayers, layersOfStages(stages));
-  mark(stages);
+  mark(loss, stages);
+  for (StringLiteral name : stage::kForwards)
+    if (auto function = module.lookupSymbol<func::FuncOp>(name)) {
+      placeOperations(function);
+      mark(function, stages);
+    }
   return success();
 }
 
@@ -188,10 +194,6 @@ struct AssignStages : stage::impl::AssignStagesBase<AssignStages> {
     auto loss = module.lookupSymbol<func::FuncOp>("loss");
     if (!pipeline || !loss)
       return;
-    if (auto eval = module.lookupSymbol<func::FuncOp>("eval")) {
-      eval.emitError("'eval' with a pipeline is not supported yet");
-      return signalPassFailure();
-    }
     if (failed(Assigner(loss, pipeline).run(module)))
       signalPassFailure();
   }

@@ -5,6 +5,7 @@
 #include "compiler/Schedule/Packed.h"
 #include "compiler/Schedule/Verify.h"
 #include "compiler/Support/Stages.h"
+#include "compiler/Transforms/Stage/ForwardProgram.h"
 #include "compiler/Transforms/Stage/Orders.h"
 #include "compiler/Transforms/Stage/Passes.h"
 #include "compiler/Transforms/Stage/RankProgram.h"
@@ -94,7 +95,15 @@ LogicalResult Cutter::addProgram(Step &step, const Routes &routes, const schedul
                                table.tables[rank].slots.begin(), table.tables[rank].slots.end())));
   builder.setInsertionPointToEnd(program.getBody());
   builder.clone(*spmd::findMesh(module));
-  return RankProgram(step, routes, rank, builder).build();
+  if (failed(RankProgram(step, routes, rank, builder).build()))
+    return failure();
+  for (StringLiteral name : kForwards)
+    if (auto forward = module.lookupSymbol<func::FuncOp>(name)) {
+      builder.setInsertionPointToEnd(program.getBody());
+      if (failed(ForwardProgram(forward, step, routes, rank, builder).build()))
+        return failure();
+    }
+  return success();
 }
 
 /// Stages do different things at a time, so only what this pass adds itself may join them.
@@ -113,8 +122,9 @@ LogicalResult Cutter::checkAxes(func::FuncOp function) const {
 
 LogicalResult Cutter::run() {
   auto function = module.lookupSymbol<func::FuncOp>("step");
-  if (failed(checkAxes(function)))
-    return failure();
+  for (func::FuncOp each : module.getOps<func::FuncOp>())
+    if (failed(checkAxes(each)))
+      return failure();
   FailureOr<schedule::Orders> orders = ordersOf(module, pipeline);
   if (failed(orders))
     return failure();

@@ -178,8 +178,8 @@ void ptlrt_collective_wait(ptlrt_rank *rank, void *arena, int32_t index);
 /** Lets what was started go on, where that needs the rank's own thread. Costs little. */
 void ptlrt_collective_progress(ptlrt_rank *rank);
 
-/** Gives sums of tied weights to another stage and takes its own: exchange `index` of the metadata.
- */
+/** Gives values to a rank of another stage, or takes some, or both: exchange `index` of the
+ * metadata. Returns when both ranks are done with it. */
 void ptlrt_exchange(ptlrt_rank *rank, void *arena, int32_t index);
 
 /** A tensor in the arena: `rows` of `cols` f32 elements, `stride` elements apart, from

@@ -103,3 +103,24 @@ func.func @order(%x: tensor<4x3x64xf32, #tse>, %w: tensor<3x64xf32, #se>) -> (te
   %c = ptl.reduce sum %y over [time, seq] : tensor<4x3x64xf32, #tse> -> tensor<64xf32, #e>
   return %y, %c : tensor<4x3x64xf32, #tse>, tensor<64xf32, #e>
 }
+
+// -----
+
+#be = #ptl.dims<[batch, embed]>
+
+// What ranks of a pipeline give each other keeps its order, so a kernel can't hold both what is given and what is made of what is
+// taken later.
+// CHECK-LABEL: func @exchanges
+// CHECK:         %[[G:.*]] = rt.kernel rows(%arg0)
+// CHECK:         rt.exchange %[[G]] with 1
+// CHECK-NEXT:    %[[T:.*]] = rt.exchange with 1
+// CHECK-NEXT:    rt.kernel rows(%[[T]], %arg0)
+module attributes {rt.pipe_rank = 0 : i64, ptl.plan = {pipeline = {axis = "pp"}}} {
+  func.func @exchanges(%x: tensor<8x16xf32, #be>) -> tensor<8x16xf32, #be> {
+    %e = ptl.elementwise exp %x : (tensor<8x16xf32, #be>) -> tensor<8x16xf32, #be>
+    rt.exchange %e with 1 : (tensor<8x16xf32, #be>) -> ()
+    %t = rt.exchange with 1 : () -> tensor<8x16xf32, #be>
+    %m = ptl.elementwise mul %t, %x : (tensor<8x16xf32, #be>, tensor<8x16xf32, #be>) -> tensor<8x16xf32, #be>
+    return %m : tensor<8x16xf32, #be>
+  }
+}

@@ -29,6 +29,17 @@ module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatc
     %l = ptl.reduce sum %out over [batch, embed] : !x -> tensor<f32> loc("m.ptl":5:1)
     return %l : tensor<f32>
   }
+  // Evaluation is cut at the same layers, whatever it skips.
+  // CHECK-LABEL: func.func @eval
+  func.func @eval(%tokens: !x) -> tensor<f32> {
+    // CHECK: neg {{.*}}ptl.part = 0
+    // CHECK-NEXT: neg {{.*}}ptl.part = 1
+    // CHECK-NEXT: ptl.reduce {{.*}}ptl.part = 2
+    %1 = ptl.elementwise neg %tokens : (!x) -> !x loc("blocks.1"("m.ptl":2:1))
+    %3 = ptl.elementwise neg %1 : (!x) -> !x loc("blocks.3"("m.ptl":2:1))
+    %l = ptl.reduce sum %3 over [batch, embed] : !x -> tensor<f32> loc("m.ptl":5:1)
+    return %l : tensor<f32>
+  }
 }
 
 // -----
@@ -106,19 +117,6 @@ module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatc
     pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "zigzag", chunks = 1 : i64, orders = "", line = ""}}} {
   // expected-error@unknown {{there is no schedule 'zigzag'}}
   func.func @loss(%x: tensor<f32>) -> tensor<f32> {
-    return %x : tensor<f32>
-  }
-}
-
-// -----
-
-module attributes {ptl.plan = {mesh = [{name = "pp", size = 2 : i64}], microbatches = 1 : i64,
-    pipeline = {axis = "pp", parts = ["blocks.0", "blocks.1"], cuts = [], schedule = "gpipe", chunks = 1 : i64, orders = "", line = ""}}} {
-  func.func @loss(%x: tensor<f32>) -> tensor<f32> {
-    return %x : tensor<f32>
-  }
-  // expected-error@+1 {{'eval' with a pipeline is not supported yet}}
-  func.func @eval(%x: tensor<f32>) -> tensor<f32> {
     return %x : tensor<f32>
   }
 }
