@@ -171,6 +171,20 @@ static std::optional<unsigned> addForward(func::FuncOp function, StageOp op, Sch
   return schedule.functions.size() - 1;
 }
 
+/// What a loop reads of its function's own operations, and what these read.
+static DenseSet<Operation *> readBy(ptl::AccumulateOp loop) {
+  DenseSet<Operation *> result;
+  SmallVector<Operation *> open{loop};
+  while (!open.empty())
+    open.pop_back_val()->walk([&](Operation *reader) {
+      for (Value operand : reader->getOperands())
+        if (Operation *maker = operand.getDefiningOp();
+            maker && maker->getBlock() == loop->getBlock() && result.insert(maker).second)
+          open.push_back(maker);
+    });
+  return result;
+}
+
 /// What is done for each batch, and, if the function has a loop over them, what is done behind it.
 static void addEvaluation(func::FuncOp function, Schedule &schedule) {
   auto loops = function.getBody().getOps<ptl::AccumulateOp>();
@@ -180,11 +194,12 @@ static void addEvaluation(func::FuncOp function, Schedule &schedule) {
   }
   ptl::AccumulateOp loop = *loops.begin();
   StageFunction batch{StageOp::Eval, 1, 0, function, {}}, end = batch;
-  for (Operation &inner : loop.getPiece().getParentBlock()->without_terminator())
-    batch.operations.push_back(&inner);
+  DenseSet<Operation *> before = readBy(loop);
   for (Operation &outer : function.getBody().front().without_terminator())
     if (&outer != loop)
-      end.operations.push_back(&outer);
+      (before.contains(&outer) ? batch : end).operations.push_back(&outer);
+  for (Operation &inner : loop.getPiece().getParentBlock()->without_terminator())
+    batch.operations.push_back(&inner);
   schedule.eval = schedule.functions.size();
   schedule.evalEnd = schedule.functions.size() + 1;
   schedule.functions.push_back(std::move(batch));

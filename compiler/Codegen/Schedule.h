@@ -54,7 +54,8 @@ struct Schedule {
 
 /// Cuts `@step` of a rank of a pipeline at its phases, and what is around them by kind;
 /// otherwise `@step` at its loops over micro-batches and between counting, reducing, the norm and
-/// the update, `@eval` behind its loop over batches; `@logits` is one function.
+/// the update, `@eval` behind its loop over batches, with what the loop reads in front of it;
+/// `@logits` is one function.
 Schedule buildSchedule(mlir::ModuleOp module);
 
 } // namespace ptlc::codegen
