@@ -269,7 +269,7 @@ void Writer::addMessages(json::Object &root) const {
     exchanges.push_back(json::Object{
         {"peer", int64_t(exchange.getPeer())},
         {"times", int64_t(isOfStep)},
-        {"reason", isOfStep ? "sums of a tied weight" : "a stage's values for the next"},
+        {"reason", isOfStep ? "sums of a tied weight" : "a stage's values for another"},
         {"line", lineOf(op->getLoc())},
         {"bytes", bytesOf(exchange.getTheirs())},
         {"send", slotLayouts(exchange.getMine())},
