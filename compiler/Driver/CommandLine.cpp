@@ -216,7 +216,9 @@ static CLI::App *addPlan(CLI::App &app, CompileOptions &options, PlanOptions &pl
   command->add_option("file", options.input, "The .ptl file")->required();
   command->add_option("--cluster", plan.cluster, "A cluster of the file")->required();
   command->add_option("--devices", plan.devices, "Use so many (default: all of the cluster)");
-  command->add_option("--precision", plan.precision, "f32 or bf16")->capture_default_str();
+  command->add_option("--precision", plan.precision,
+                      "f32 or bf16 (default: bf16 if all plans of the file for the cluster have "
+                      "'precision bf16', else f32)");
   command->add_option("--show", plan.shown, "How many plans to print")->capture_default_str();
   command->add_option("-D,--define", texts.defines, "Replace a dim or const, or train's batch")
       ->take_all()

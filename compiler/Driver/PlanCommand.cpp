@@ -4,6 +4,7 @@
 #include "compiler/Driver/PlanSearch.h"
 
 #include "compiler/Driver/Files.h"
+#include "compiler/Driver/PlanReasons.h"
 #include "compiler/Driver/PlayPlans.h"
 #include "compiler/Driver/Report.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,13 +25,15 @@ public:
 private:
   bool analyze();
   bool findMachine();
-  bool isHalf() const { return plan.precision == "bf16"; }
+  bool findPrecision();
   cost::PlanSpace spaceFor(const PlannedProgram &source) const;
+  void explain(const cost::Search &search, PlannedProgram &source);
   std::string planText(const cost::Candidate &candidate) const;
   std::string shardLines(const cost::Candidate &candidate, bool hybrid) const;
   std::string rematLine(const cost::Layout &layout) const;
   std::string placeLine(const cost::Candidate &candidate, bool hybrid) const;
   void printText(const cost::Search &search, llvm::raw_ostream &os) const;
+  void printTable(const cost::Search &search, llvm::raw_ostream &os) const;
   json::Object searchObject(const cost::Search &search) const;
   bool refuse(const llvm::Twine &text) {
     frontend.diagnostics.error({}, text);
@@ -44,6 +47,8 @@ private:
   const sema::ClusterSpec *cluster = nullptr;
   cost::Machine machine;
   TensorCuts cuts;
+  bool isHalf = false; ///< values have two bytes
+  std::vector<std::string> reasons;
 };
 } // namespace
 
@@ -76,15 +81,33 @@ bool PlanRun::analyze() {
   program = frontend.analyze();
   if (program && !program->trains)
     refuse("nothing to plan: the file has no 'train' block");
-  if (plan.precision != "f32" && !isHalf())
-    refuse("--precision takes f32 or bf16, not '" + plan.precision + "'");
-  return program && !frontend.diagnostics.hasErrors() && findMachine();
+  return program && !frontend.diagnostics.hasErrors() && findMachine() && findPrecision();
+}
+
+/// What was asked for, or what the file's plans for the cluster agree on.
+bool PlanRun::findPrecision() {
+  if (!plan.precision.empty()) {
+    isHalf = plan.precision == "bf16";
+    return isHalf || plan.precision == "f32" ||
+           refuse("--precision takes f32 or bf16, not '" + plan.precision + "'");
+  }
+  unsigned plans = 0, halves = 0;
+  for (const sema::PlanSpec &other : program->plans) {
+    if (!other.cluster || &program->clusters[*other.cluster] != cluster)
+      continue;
+    ++plans;
+    halves += llvm::any_of(other.precisions, [](const sema::PrecisionRule &rule) {
+      return rule.in.empty() && rule.precision == sema::Precision::BF16;
+    });
+  }
+  isHalf = plans > 0 && halves == plans;
+  return true;
 }
 
 cost::PlanSpace PlanRun::spaceFor(const PlannedProgram &source) const {
   cost::PlanSpace space;
   space.batch = static_cast<double>(program->train.batch);
-  if (!isHalf())
+  if (!isHalf)
     space.bytes = cost::StateBytes();
   space.tensor = {1};
   for (unsigned degree = 2; degree <= machine.ranks() && degree <= 64; ++degree)
@@ -158,16 +181,14 @@ std::string PlanRun::planText(const cost::Candidate &candidate) const {
     axis("tp", candidate.tensor);
   std::string text = "plan chosen on mesh(" + llvm::join(axes, ", ") + ") of " + cluster->name +
                      " {\n" + shardLines(candidate, hybrid);
-  if (layout.stages > 1) {
-    text += "  pipeline " + program->stacks[cuts.stack].path + ", over: pp, schedule: ";
-    text += layout.chunks > 1 ? "interleaved(" + std::to_string(layout.chunks) + ")\n"
-                              : "one_f_one_b\n";
-  }
+  if (layout.stages > 1)
+    text += "  pipeline " + program->stacks[cuts.stack].path +
+            ", over: pp, schedule: " + candidate.schedule() + "\n";
   if (layout.microbatches > 1)
     text += llvm::formatv("  microbatches {0:f0}\n", layout.microbatches);
   if (layout.zero > 0)
     text += "  zero " + std::to_string(layout.zero) + ", over: dp\n";
-  if (isHalf())
+  if (isHalf)
     text += "  precision bf16\n";
   return text + rematLine(layout) + placeLine(candidate, hybrid) + "}\n";
 }
@@ -186,24 +207,22 @@ static std::string rematText(const cost::Layout &layout) {
   return "";
 }
 
-void PlanRun::printText(const cost::Search &search, llvm::raw_ostream &os) const {
-  os << llvm::formatv("{0} plans fit on {1:f0} devices of {2}; a step of {3:f0} samples\n",
-                      search.fits.size(), machine.ranks(), cluster->name,
-                      static_cast<double>(program->train.batch));
-  os << llvm::formatv("{0,12}{1,5}{2,5}{3,6}{4,7}{5,8}{6,7}{7,11}{8,4}{9,10}{10,11}{11,11}{12,8}\n",
-                      "kind", "tp", "pp", "dp", "zero", "samples", "chunks", "remat", "seq",
-                      "seconds", "memory", "sent", "idle");
+void PlanRun::printTable(const cost::Search &search, llvm::raw_ostream &os) const {
+  os << llvm::formatv(
+      "{0,12}{1,5}{2,5}{3,6}{4,7}{5,8}{6,16}{7,11}{8,4}{9,10}{10,11}{11,11}{12,8}\n", "kind", "tp",
+      "pp", "dp", "zero", "samples", "schedule", "remat", "seq", "seconds", "memory", "sent",
+      "idle");
   auto line = [&](const cost::Candidate &c, bool chosen) {
     double sent = c.time.tensorBytes + c.time.dataBytes + c.time.stageBytes;
     std::string zero = std::to_string(c.layout.zero);
     if (c.layout.shardRanks < c.layout.dataRanks)
       zero += llvm::formatv("/{0:f0}", c.layout.shardRanks);
-    os << llvm::formatv("{0,12}{1,5}{2,5}{3,6:f0}{4,7}{5,8}{6,7}{7,11}{8,4}{9,10:f3}{10,11}{11,11}"
+    os << llvm::formatv("{0,12}{1,5}{2,5}{3,6:f0}{4,7}{5,8}{6,16}{7,11}{8,4}{9,10:f3}{10,11}{11,11}"
                         "{12,6:f1} %{13}\n",
                         c.kind(), c.tensor, c.layout.stages, c.layout.dataRanks, zero, c.samples,
-                        c.layout.chunks, rematText(c.layout), c.sequence ? "cut" : "-",
-                        c.time.total, bytesText(c.bytes), bytesText(sent), 100 * c.time.idleShare(),
-                        chosen ? "  <" : "");
+                        c.layout.stages > 1 ? c.schedule() : "-", rematText(c.layout),
+                        c.sequence ? "cut" : "-", c.time.total, bytesText(c.bytes), bytesText(sent),
+                        100 * c.time.idleShare(), chosen ? "  <" : "");
   };
   size_t count = std::min<size_t>(plan.shown, search.fits.size());
   for (size_t i = 0; i < count; ++i)
@@ -212,7 +231,14 @@ void PlanRun::printText(const cost::Search &search, llvm::raw_ostream &os) const
     os << "the simplest plan that is as fast within 1 %:\n";
     line(search.fits[search.chosen], true);
   }
-  for (const std::string &reason : reasonsFor(search))
+}
+
+void PlanRun::printText(const cost::Search &search, llvm::raw_ostream &os) const {
+  os << llvm::formatv("{0} plans fit on {1:f0} devices of {2}; a step of {3:f0} samples in {4}\n",
+                      search.fits.size(), machine.ranks(), cluster->name,
+                      static_cast<double>(program->train.batch), isHalf ? "bf16" : "f32");
+  printTable(search, os);
+  for (const std::string &reason : reasons)
     os << reason << "\n";
   os << "\n" << planText(search.fits[search.chosen]);
 }
@@ -226,7 +252,7 @@ static json::Object candidateObject(const cost::Candidate &c) {
                       {"shards", c.layout.shardRanks},
                       {"samples", int64_t(c.samples)},
                       {"microbatches", c.layout.microbatches},
-                      {"chunks", int64_t(c.layout.chunks)},
+                      {"schedule", c.layout.stages > 1 ? c.schedule() : ""},
                       {"remat", rematText(c.layout)},
                       {"sequence", c.sequence},
                       {"seconds", c.time.total},
@@ -248,15 +274,21 @@ json::Object PlanRun::searchObject(const cost::Search &search) const {
   return json::Object{{"chosen", candidateObject(search.fits[search.chosen])},
                       {"best", std::move(best)},
                       {"kinds", std::move(kinds)},
-                      {"reasons", json::Array(reasonsFor(search))},
+                      {"reasons", json::Array(reasons)},
                       {"timed", int64_t(search.timed)},
                       {"plan", planText(search.fits[search.chosen])}};
+}
+
+void PlanRun::explain(const cost::Search &search, PlannedProgram &source) {
+  const cost::Candidate &chosen = search.fits[search.chosen];
+  reasons =
+      reasonsFor(search, *source.profile(chosen.tensor, chosen.sequence, chosen.samples), machine);
 }
 
 int PlanRun::run() {
   std::optional<cost::Search> search;
   if (analyze()) {
-    PlannedProgram source(options, *program, isHalf());
+    PlannedProgram source(options, *program, isHalf);
     cuts = source.cuts();
     cost::Times times(machine, cost::Constants());
     cost::PlanSpace space = spaceFor(source);
@@ -267,6 +299,8 @@ int PlanRun::run() {
       refuse(llvm::formatv("no plan fits into {0} on each of {1:f0} devices",
                            bytesText(machine.memory), machine.ranks())
                  .str());
+    else
+      explain(*search, source);
   }
   if (!frontend.finish(llvm::errs()) || !search)
     return kFailure;

@@ -52,7 +52,7 @@ struct PlanOptions {
   std::string cluster;
   unsigned devices = 0; ///< 0: all of the cluster
   unsigned shown = 10;
-  std::string precision = "f32"; ///< or "bf16"
+  std::string precision; ///< "f32" or "bf16"; empty: that of the file's plans for the cluster
 };
 
 /// Runs `ptlc plan`: prints the best plans for the cluster, why, and the chosen one as .ptl.

@@ -141,8 +141,8 @@ PlanPlayer::Key PlanPlayer::keyOf(const cost::Candidate &candidate) {
   bool isSpread = layout.zero >= 2;
   return {{static_cast<double>(candidate.tensor), static_cast<double>(candidate.sequence),
            static_cast<double>(candidate.samples), static_cast<double>(layout.stages),
-           static_cast<double>(layout.chunks), layout.microbatches,
-           static_cast<double>(layout.remat), layout.rematShare,
+           static_cast<double>(layout.schedule), static_cast<double>(layout.chunks),
+           layout.microbatches, static_cast<double>(layout.remat), layout.rematShare,
            isSpread ? static_cast<double>(layout.zero) : 0, isSpread ? layout.shardRanks : 0,
            static_cast<double>(layout.order.back() == cost::Layout::kStages)}};
 }
@@ -154,8 +154,11 @@ bool PlanPlayer::play(cost::Candidate &candidate) {
     return false;
   auto [found, isNew] = known.try_emplace(keyOf(candidate));
   if (isNew && work < kMostWork) {
+    // ZB-V tries all policies of the list scheduler if there are few micro-batches.
+    bool isListed =
+        layout.schedule == cost::Schedule::ZbV && layout.microbatches < 2 * layout.stages - 1;
     work += std::min(layout.microbatches, 2.0 * kRounds * layout.stages) * layout.stages *
-            layout.chunks;
+            layout.stagesPerRank() * (isListed ? 16 : 1);
     found->second = playedSeconds(
         *source.profile(candidate.tensor, candidate.sequence, candidate.samples), layout, times);
   }

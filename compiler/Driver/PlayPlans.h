@@ -37,7 +37,7 @@ public:
   void rankAgain(cost::Search &search, size_t shown);
 
 private:
-  using Key = std::array<double, 11>;
+  using Key = std::array<double, 12>;
   static Key keyOf(const cost::Candidate &candidate);
   /// Returns whether the time was replaced.
   bool play(cost::Candidate &candidate);

@@ -223,6 +223,7 @@ cost::Machine ptlc::machineOf(const sema::ClusterSpec &spec) {
   machine.nodes = spec.nodes.value_or(1);
   machine.devices = spec.devices.value_or(1);
   machine.peak = spec.peak.value_or(machine.peak);
+  machine.peakF32 = spec.peakF32.value_or(machine.peak);
   machine.bandwidth = spec.bandwidth.value_or(machine.peak / perByte);
   machine.units = spec.units.value_or(machine.units);
   machine.memory = spec.memory.value_or(machine.memory);

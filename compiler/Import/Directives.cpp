@@ -68,16 +68,19 @@ static bool samePlace(lang::SourceRange a, lang::SourceRange b) {
 }
 
 /// Returns the entry for the place of an advice, which all parts of a stack share, or null where
-/// the mesh has no such axis of more than one device.
+/// the mesh has no such axis of more than one device to split over; stages share no values.
 Directives::Entry *Directives::advised(const sema::Advice &advice) {
   for (Entry &entry : entries)
     if (entry.strength == "advice" && samePlace(entry.range, advice.range))
       return &entry;
   Entry entry{
       program.dims[advice.dim].name, {advice.dim}, {}, "advice", 0, "", advice.range, {}, {}};
+  auto isStages = [&](unsigned axis) {
+    return plan.pipeline && llvm::is_contained(plan.pipeline->over.axes, axis);
+  };
   for (const std::string &name : advice.axes)
     for (auto [index, axis] : llvm::enumerate(plan.mesh))
-      if (axis.name == name && axis.size > 1)
+      if (axis.name == name && axis.size > 1 && !isStages(index))
         entry.axes.push_back(index);
   if (entry.axes.empty() && !advice.axes.empty())
     return nullptr;

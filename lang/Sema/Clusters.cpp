@@ -22,6 +22,7 @@ static constexpr ClusterRow kRows[] = {
     {"inter", &ClusterSpec::inter, Quantity::BytesPerSecond},
     {"memory", &ClusterSpec::memory, Quantity::Bytes},
     {"peak", &ClusterSpec::peak, Quantity::FlopsPerSecond},
+    {"peak_f32", &ClusterSpec::peakF32, Quantity::FlopsPerSecond},
     {"bandwidth", &ClusterSpec::bandwidth, Quantity::BytesPerSecond},
     {"units", &ClusterSpec::units, std::nullopt},
     {"intra_latency", &ClusterSpec::intraLatency, Quantity::Seconds},

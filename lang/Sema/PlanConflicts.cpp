@@ -115,7 +115,27 @@ static bool checkAxes(Context &ctx, const PlanSpec &plan, const Type &type,
   return true;
 }
 
+/// Ranks along the pipeline's axis compute different layers, so nothing is split or stored over it.
+static void checkPipelineAxis(Context &ctx, const PlanSpec &plan) {
+  if (!plan.pipeline)
+    return;
+  unsigned axis = plan.pipeline->over.axes.front();
+  auto check = [&](const AxisList &list, const llvm::Twine &what) {
+    if (!llvm::is_contained(list.axes, axis))
+      return;
+    ctx.error(list.range, what + " over '" + plan.mesh[axis].name +
+                              "', whose ranks are the pipeline's stages and have different layers")
+        .note(plan.pipeline->range,
+              "the pipeline is " + ctx.lineOf(plan.pipeline->range, list.range));
+  };
+  for (const ShardRule &rule : plan.shards)
+    check(rule.axes, "'" + rule.dim + "' can't be split");
+  for (const ZeroRule &rule : plan.zeros)
+    check(rule.over, "'zero' can't spread storage");
+}
+
 void checkConflicts(Context &ctx, const PlanSpec &plan) {
+  checkPipelineAxis(ctx, plan);
   checkPairs(ctx, plan.shards, "'shard'",
              [&](const ShardRule &a, const ShardRule &b) { return differ(plan, a, b); });
   checkPairs(ctx, plan.zeros, "'zero'", [](const ZeroRule &a, const ZeroRule &b) {

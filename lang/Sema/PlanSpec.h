@@ -95,7 +95,7 @@ struct Promise {
 /// A machine description. Rates are per second; absent: not said.
 struct ClusterSpec {
   std::string name;
-  std::optional<double> nodes, devices, intra, inter, memory, peak;
+  std::optional<double> nodes, devices, intra, inter, memory, peak, peakF32;
   std::optional<double> bandwidth, units, intraLatency, interLatency;
   lang::SourceRange range;
 };

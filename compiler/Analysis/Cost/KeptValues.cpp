@@ -178,6 +178,34 @@ void KeptFinder::findInputs() {
   }
 }
 
+/// What gradients of weights read of the backward: folds of the samples that nothing else of the
+/// backward needs, as `stage-cut-stages` finds them.
+void KeptFinder::findLate() {
+  StringRef samples;
+  for (auto piece : body.block().getOps<ptl::MicrobatchOp>())
+    samples = piece.getDim();
+  llvm::DenseSet<Operation *> late;
+  llvm::DenseSet<std::pair<unsigned, Value>> seen;
+  for (Operation &op : llvm::reverse(body.block().without_terminator())) {
+    bool isLate = !body.isForward(&op) && llvm::none_of(op.getResults(), [&](Value result) {
+      return ptl::hasDim(result, samples);
+    }) && llvm::all_of(op.getUsers(), [&](Operation *user) {
+      return isa<ptl::YieldOp>(user) || late.contains(user);
+    });
+    if (!isLate)
+      continue;
+    late.insert(&op);
+    for (Value operand : op.getOperands()) {
+      Value value = StepBody::root(operand);
+      Operation *producer = value.getDefiningOp();
+      unsigned unit = body.unitOf(&op);
+      if (body.contains(producer) && !body.isForward(producer) && ptl::hasDim(value, samples) &&
+          seen.insert({unit, value}).second)
+        profile.units[unit].lateBytes += body.bytesOf(value);
+    }
+  }
+}
+
 /// The largest value that the loss is made of has its place in `lossBytes`.
 void KeptFinder::findLogits() {
   for (Operation &op : body.block()) {
@@ -250,4 +278,5 @@ void KeptFinder::run() {
     if (!body.isForward(&op) && !StepBody::isView(&op) && !StepBody::isRowWork(&op))
       measureWork(&op);
   findInputs();
+  findLate();
 }

@@ -26,6 +26,7 @@ private:
   unsigned unitOf(mlir::Value value) const;
   void describe(mlir::Value value);
   void findInputs();
+  void findLate();
   void findLogits();
   bool isLikeLogits(mlir::Value value) const;
   void measureWork(mlir::Operation *op);

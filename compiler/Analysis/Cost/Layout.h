@@ -33,6 +33,12 @@ struct Layout {
   unsigned stages = 1, chunks = 1;
   Schedule schedule = Schedule::OneFOneB;
   double microbatches = 1;
+  double stagesPerRank() const {
+    return schedule == Schedule::ZbV ? 2 : schedule == Schedule::Interleaved ? chunks : 1;
+  }
+  bool splitsBackward() const {
+    return stages > 1 && (schedule == Schedule::ZbH1 || schedule == Schedule::ZbV);
+  }
   StateBytes bytes;
 
   /// Axes from the innermost outwards: places in Profile::axes, kData, kStages. Empty: axes of the
@@ -54,11 +60,19 @@ struct Layout {
 /// the last stage.
 std::vector<std::vector<unsigned>> stagesOf(const Profile &profile, unsigned stages);
 
+/// The units of each rank along the pipeline, `chunks` consecutive stages' worth: with ZB-V those
+/// of a stage and of its mirror image.
+std::vector<std::vector<unsigned>> ranksOf(const Profile &profile, const Layout &layout);
+
 /// A rank's weights in a stage.
 Elements elementsOf(const Profile &profile, const std::vector<unsigned> &stage);
 
 /// Micro-batches of a whole stage whose activations `rank` holds at its peak.
 double inFlight(Schedule schedule, double stages, double microbatches, double chunks, double rank);
+
+/// Micro-batches of a whole stage for which `rank` keeps at its peak what the gradients of weights
+/// read of a backward that is split; 0 if it isn't.
+double inWaiting(const Layout &layout, double rank);
 
 /// Bytes of a value of the loss that exist at once: pieces of at most 64 MiB on all ranks.
 double lossPiece(const Profile &profile, const Layout &layout, double bytes);
@@ -67,7 +81,7 @@ double lossPiece(const Profile &profile, const Layout &layout, double bytes);
 struct StageMemory {
   unsigned stage = 0;
   double weights = 0, gradients = 0, optimizer = 0;
-  double activations = 0; ///< kept for the backward, of all micro-batches in flight
+  double activations = 0; ///< kept for the backward, of all micro-batches in flight, or by it
   double work = 0;        ///< of the operation that needs most, and what is computed again
   double gathered = 0;    ///< weights and gradients on their way under `zero`
   double state() const { return weights + gradients + optimizer; }

@@ -15,6 +15,7 @@ namespace ptlc::cost {
 struct Machine {
   double nodes = 1, devices = 1; ///< devices: of a node
   double peak = 312e12;          ///< dense matrix products in 16 bits, FLOP/s
+  double peakF32 = 312e12;       ///< of those in f32
   double bandwidth = 2.0e12;     ///< of a device's memory
   double units = 108;            ///< that work on tiles of a product at the same time
   double memory = 80e9;
@@ -23,6 +24,8 @@ struct Machine {
   double intraLatency = 3e-6, interLatency = 8e-6; ///< of a hop of a collective
 
   double ranks() const { return nodes * devices; }
+  /// Of products whose operands have `width` bytes.
+  double peakOf(double width) const { return width > 2 ? peakF32 : peak; }
 };
 
 /// Which share of a rate is reached, and what is lost in between. One set for all models and

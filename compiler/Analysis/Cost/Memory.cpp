@@ -31,6 +31,17 @@ std::vector<std::vector<unsigned>> ptlc::cost::stagesOf(const Profile &profile, 
   return result;
 }
 
+std::vector<std::vector<unsigned>> ptlc::cost::ranksOf(const Profile &profile,
+                                                       const Layout &layout) {
+  if (layout.stages <= 1 || layout.schedule != Schedule::ZbV)
+    return stagesOf(profile, layout.stages);
+  std::vector<std::vector<unsigned>> halves = stagesOf(profile, 2 * layout.stages);
+  for (unsigned rank = 0; rank < layout.stages; ++rank)
+    llvm::append_range(halves[rank], halves[2 * layout.stages - 1 - rank]);
+  halves.resize(layout.stages);
+  return halves;
+}
+
 Elements ptlc::cost::elementsOf(const Profile &profile, const std::vector<unsigned> &stage) {
   Elements sum;
   for (unsigned unit : stage)
@@ -61,6 +72,13 @@ double ptlc::cost::inFlight(Schedule schedule, double stages, double microbatche
     return std::min(microbatches, stages);
   }
   return microbatches;
+}
+
+double ptlc::cost::inWaiting(const Layout &layout, double rank) {
+  if (!layout.splitsBackward())
+    return 0;
+  double most = layout.schedule == Schedule::ZbV ? rank + 0.5 : rank + 1;
+  return std::min(most, layout.microbatches);
 }
 
 double ptlc::cost::lossPiece(const Profile &profile, const Layout &layout, double bytes) {
@@ -99,13 +117,16 @@ static double gatheredBytes(const Profile &profile, const Layout &layout,
 
 static void addActivations(const Profile &profile, const Layout &layout,
                            const std::vector<unsigned> &stage, StageMemory &memory) {
-  double kept = 0, head = 0;
+  double kept = 0, head = 0, late = 0;
   double share = layout.remat == Remat::Full ? layout.rematShare : 1;
   for (unsigned number : stage) {
     const Unit &unit = profile.units[number];
     double whole = unit.keptBytes[0];
     double less = unit.isPart ? unit.keptBytes[static_cast<unsigned>(layout.remat)] : whole;
     kept += share * less + (1 - share) * whole;
+    // The loss region's gradients aren't split. What is computed again may be read late, too.
+    if (unit.isPart || number == 0)
+      late += unit.lateBytes + whole - less;
     double work = unit.workBytes + (whole - less);
     if (unit.lossBytes > 0)
       work += 2 * lossPiece(profile, layout, unit.lossBytes);
@@ -116,12 +137,12 @@ static void addActivations(const Profile &profile, const Layout &layout,
   }
   double flight =
       inFlight(layout.schedule, layout.stages, layout.microbatches, layout.chunks, memory.stage);
-  memory.activations = flight * (kept - head) + head;
+  memory.activations = flight * (kept - head) + head + inWaiting(layout, memory.stage) * late;
 }
 
 std::vector<StageMemory> ptlc::cost::memoryOf(const Profile &profile, const Layout &layout) {
   std::vector<StageMemory> result;
-  for (auto [number, stage] : llvm::enumerate(stagesOf(profile, layout.stages))) {
+  for (auto [number, stage] : llvm::enumerate(ranksOf(profile, layout))) {
     StageMemory memory;
     memory.stage = number;
     addStates(layout, elementsOf(profile, stage), memory);

@@ -62,6 +62,7 @@ void OperationBuilder::addProduct(ptl::DotOp dot) {
 void OperationBuilder::addAttention(Operation *op) {
   Task &attention = add(op, Work::Attention);
   attention.flops = static_cast<double>(cast<CostInterface>(op).getFlops());
+  attention.width = body.widthOf(op->getOperand(0));
   for (Value value : op->getOperands())
     attention.bytes += body.bytesOf(StepBody::root(value));
   for (Value value : op->getResults())

@@ -4,7 +4,6 @@
 #include "compiler/Analysis/Cost/Planner.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <map>
 
@@ -30,7 +29,23 @@ double Candidate::complexity() const {
   static constexpr double kZero[] = {0, 1, 2, 2};
   return 3 * (layout.stages > 1) + 2 * (tensor > 1) + kZero[layout.zero] +
          (layout.shardRanks < layout.dataRanks) + (layout.remat != Remat::None) +
-         (layout.chunks > 1) + 0.5 * sequence;
+         (layout.schedule != Schedule::OneFOneB) + 0.5 * sequence;
+}
+
+std::string Candidate::schedule() const {
+  switch (layout.schedule) {
+  case Schedule::GPipe:
+    return "gpipe";
+  case Schedule::OneFOneB:
+    return "one_f_one_b";
+  case Schedule::Interleaved:
+    return "interleaved(" + std::to_string(layout.chunks) + ")";
+  case Schedule::ZbH1:
+    return "zb_h1";
+  case Schedule::ZbV:
+    return "zb_v";
+  }
+  return "";
 }
 
 static std::vector<unsigned> divisors(unsigned number) {
@@ -58,10 +73,12 @@ public:
 
 private:
   void withTensor(unsigned tensor);
+  bool divides(unsigned stages) const;
   void withStages(unsigned stages);
   void withStorage();
   void withMemory();
   bool withSamples();
+  bool withSchedules();
   bool withSchedule();
   void time();
   bool isIdleRemat() const;
@@ -154,21 +171,41 @@ std::vector<unsigned> Searcher::chunkCounts() const {
   return counts;
 }
 
-/// Returns whether anything fits.
-bool Searcher::withSamples() {
-  profile = source.profile(now.tensor, now.sequence, now.samples);
-  if (!profile || isIdleRemat())
-    return false;
-  now.layout.sequenceCut = now.sequence;
+/// Whether few places for parts in `stages` stay empty.
+bool Searcher::divides(unsigned stages) const {
+  unsigned slots = (space.parts + stages - 1) / stages * stages;
+  return stages == 1 || (stages <= space.parts && slots <= space.parts * (1 + space.uneven));
+}
+
+/// Returns whether any schedule fits. A split backward with `remat full` would keep what it has
+/// computed again.
+bool Searcher::withSchedules() {
   now.layout.schedule = Schedule::OneFOneB;
   now.layout.chunks = 1;
   bool any = withSchedule();
+  if (now.layout.stages == 1)
+    return any;
+  if (now.layout.remat != Remat::Full) {
+    now.layout.schedule = Schedule::ZbH1;
+    any |= withSchedule();
+    now.layout.schedule = Schedule::ZbV;
+    any |= divides(2 * now.layout.stages) && withSchedule();
+  }
   now.layout.schedule = Schedule::Interleaved;
   for (unsigned chunks : chunkCounts()) {
     now.layout.chunks = chunks;
     any |= withSchedule();
   }
   return any;
+}
+
+/// Returns whether anything fits.
+bool Searcher::withSamples() {
+  profile = source.profile(now.tensor, now.sequence, now.samples);
+  if (!profile || isIdleRemat())
+    return false;
+  now.layout.sequenceCut = now.sequence;
+  return withSchedules();
 }
 
 void Searcher::withMemory() {
@@ -220,11 +257,9 @@ void Searcher::withStages(unsigned stages) {
 
 void Searcher::withTensor(unsigned tensor) {
   now.tensor = tensor;
-  for (unsigned stages : divisors(ranks / tensor)) {
-    unsigned slots = (space.parts + stages - 1) / stages * stages;
-    if (stages == 1 || (stages <= space.parts && slots <= space.parts * (1 + space.uneven)))
+  for (unsigned stages : divisors(ranks / tensor))
+    if (divides(stages))
       withStages(stages);
-  }
 }
 
 Search Searcher::run() {
@@ -257,51 +292,4 @@ size_t ptlc::cost::simplestOf(const std::vector<Candidate> &fits, size_t count, 
 
 Search ptlc::cost::searchPlans(ProfileSource &source, const PlanSpace &space, const Times &times) {
   return Searcher(source, space, times).run();
-}
-
-namespace {
-/// A mechanism that a plan may use, and what it is good for.
-struct Mechanism {
-  const char *name, *purpose;
-  bool (*isUsed)(const Candidate &candidate);
-};
-} // namespace
-
-static constexpr Mechanism kMechanisms[] = {
-    {"data ranks", "each works on its part of the batch",
-     [](const Candidate &c) { return c.layout.dataRanks > 1; }},
-    {"zero", "data ranks share the states of the optimizer, and what the level adds",
-     [](const Candidate &c) { return c.layout.zero > 0; }},
-    {"tensor ranks", "layers are cut over the fast links of a node",
-     [](const Candidate &c) { return c.tensor > 1; }},
-    {"pipeline stages", "layers are spread over nodes with little traffic",
-     [](const Candidate &c) { return c.layout.stages > 1; }},
-    {"recomputation", "activations are made again instead of kept",
-     [](const Candidate &c) { return c.layout.remat != Remat::None; }},
-    {"sequence cut", "activations between layers are cut over the tensor ranks, too",
-     [](const Candidate &c) { return c.sequence; }},
-};
-
-std::vector<std::string> ptlc::cost::reasonsFor(const Search &search) {
-  std::vector<std::string> reasons;
-  if (search.fits.empty())
-    return reasons;
-  const Candidate &chosen = search.fits[search.chosen];
-  for (const Mechanism &mechanism : kMechanisms) {
-    if (!mechanism.isUsed(chosen))
-      continue;
-    auto without = llvm::find_if(search.fits,
-                                 [&](const Candidate &other) { return !mechanism.isUsed(other); });
-    std::string text = std::string(mechanism.name) + ": " + mechanism.purpose + "; ";
-    if (without == search.fits.end())
-      text += "no plan without fits";
-    else
-      text += llvm::formatv("the best plan without ({0}) takes {1:f2} times as long",
-                            without->kind(), without->time.total / chosen.time.total)
-                  .str();
-    reasons.push_back(text);
-  }
-  if (reasons.empty())
-    reasons.push_back("one device: model, states and activations fit");
-  return reasons;
 }

@@ -49,6 +49,8 @@ struct Candidate {
   std::string kind() const;
   /// Mechanisms, weighed: simple plans come first.
   double complexity() const;
+  /// "interleaved(2)", as plans write it.
+  std::string schedule() const;
 };
 
 struct Search {
@@ -63,10 +65,6 @@ Search searchPlans(ProfileSource &source, const PlanSpace &space, const Times &t
 /// Returns the simplest of the first `count` of `fits`, which are sorted, that count as equally
 /// fast as the first.
 size_t simplestOf(const std::vector<Candidate> &fits, size_t count, double tolerance);
-
-/// Why the chosen plan uses what it uses, a sentence for each mechanism: what the best plan without
-/// it would cost.
-std::vector<std::string> reasonsFor(const Search &search);
 
 } // namespace ptlc::cost
 

@@ -38,7 +38,7 @@ struct Task {
   bool core = false;           ///< of an attention that is written out: from scores to their use
   bool attends = false; ///< the weighted sum of an attention, or all of it if that is one operation
   double batch = 1, m = 1, n = 1, k = 1;
-  double width = 2; ///< bytes of an element of a product's operands
+  double width = 2; ///< bytes of an element of operands, of a product or attention
   double flops = 0, bytes = 0;
   TransferKind transfer = TransferKind::AllReduce;
   AxisMask axes = 0;
@@ -87,6 +87,7 @@ struct Unit {
   std::vector<Task> tasks;
   std::vector<Kept> kept;
   double inputBytes = 0; ///< values that other units made and it reads
+  double lateBytes = 0;  ///< values of the backward that the gradients of weights read
   double workBytes = 0;  ///< operands and results of its largest operation, without the loss's
   double lossBytes = 0;  ///< of the largest value that the loss is made of: the logits
 

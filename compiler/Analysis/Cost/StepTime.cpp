@@ -30,8 +30,7 @@ double ptlc::cost::pipelineTime(const Layout &layout, const std::vector<double> 
   double most = mostOf(both), sum = sumOf(both);
   if (layout.stages <= 1)
     return m * sum;
-  bool isInterleaved = layout.schedule == Schedule::Interleaved;
-  double waits = layout.blockingSends ? 2 * edge * (isInterleaved ? v : 1) : 0;
+  double waits = layout.blockingSends ? 2 * edge * layout.stagesPerRank() : 0;
   double ends = 2 * (p - 1) * edge;
   switch (layout.schedule) {
   case Schedule::GPipe:
@@ -42,8 +41,8 @@ double ptlc::cost::pipelineTime(const Layout &layout, const std::vector<double> 
   case Schedule::ZbH1:
     return m * (most + waits) + std::max(0.0, sum - most - 2 * (sumOf(weight) - mostOf(weight))) +
            ends;
-  case Schedule::ZbV:
-    return m * (most + waits) + ends;
+  case Schedule::ZbV: // ranks start and end staggered, and the step ends with all of them
+    return m * (most + waits) + (p - 1) / 2 * mostOf(forward) + ends;
   }
   return 0;
 }
@@ -55,7 +54,7 @@ public:
   StepTimer(const Profile &profile, const std::vector<UnitTime> &units, const Layout &layout,
             const Times &times)
       : profile(profile), units(units), layout(layout), times(times),
-        placement(profile, layout, times.machine), stages(stagesOf(profile, layout.stages)) {}
+        placement(profile, layout, times.machine), stages(ranksOf(profile, layout)) {}
   StepTime run();
   StageTime stageTime(const std::vector<unsigned> &stage);
 
@@ -74,7 +73,7 @@ private:
   const Layout &layout;
   const Times &times;
   Placement placement;
-  std::vector<std::vector<unsigned>> stages;
+  std::vector<std::vector<unsigned>> stages; ///< of each rank
   StepTime result;
 };
 } // namespace
@@ -185,8 +184,7 @@ double StepTimer::edgeTime() {
     return 0;
   double sent = edgeBytes(profile, layout);
   AxisMask tensor = ~profile.dataAxes;
-  result.stageBytes = 2 * sent * layout.microbatches *
-                      (layout.schedule == Schedule::Interleaved ? layout.chunks : 1);
+  result.stageBytes = 2 * sent * layout.microbatches * layout.stagesPerRank();
   double time = times.point(sent, placement.stagesCrossNodes());
   return sendsParts(profile, layout)
              ? time + times.allGather(sent * profile.sizeOf(tensor), placement.group(tensor))

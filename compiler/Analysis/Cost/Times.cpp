@@ -21,7 +21,7 @@ double Times::product(double m, double n, double k, double batch, double efficie
   m = std::max(1.0, std::ceil(m));
   n = std::max(1.0, std::ceil(n));
   k = std::max(1.0, std::ceil(k));
-  double rate = machine.peak * constants.products * efficiency / machine.units;
+  double rate = machine.peakOf(width) * constants.products * efficiency / machine.units;
   double best = std::numeric_limits<double>::infinity();
   for (const Tile &tile : kTiles) {
     double tiles = std::ceil(m / tile.rows) * std::ceil(n / tile.cols) * batch;
@@ -38,8 +38,9 @@ double Times::stream(double bytes, double kernels) const {
                    : 0;
 }
 
-double Times::attention(double flops, double bytes, double kernels) const {
-  return flops / (machine.peak * constants.products * constants.attention) + stream(bytes, kernels);
+double Times::attention(double flops, double bytes, double kernels, double width) const {
+  return flops / (machine.peakOf(width) * constants.products * constants.attention) +
+         stream(bytes, kernels);
 }
 
 /// The time of one step of a ring: a mean over its links.

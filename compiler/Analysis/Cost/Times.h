@@ -22,7 +22,7 @@ public:
   double product(double m, double n, double k, double batch = 1, double efficiency = 1,
                  double width = 2) const;
   double stream(double bytes, double kernels = 1) const;
-  double attention(double flops, double bytes, double kernels) const;
+  double attention(double flops, double bytes, double kernels, double width = 2) const;
 
   /// The best of ring, tree, direct and hierarchical forms.
   double allReduce(double bytes, const Group &group) const;

@@ -83,7 +83,7 @@ double UnitTimer::computing(const Task &task) const {
     return times.product(task.m, task.n, task.k, task.batch,
                          task.activations ? times.constants.batched : 1, task.width);
   case Work::Attention:
-    return times.attention(task.flops, task.bytes, task.backward ? 2 : 1);
+    return times.attention(task.flops, task.bytes, task.backward ? 2 : 1, task.width);
   case Work::Stream:
     return times.stream(task.bytes);
   case Work::Transfer:
