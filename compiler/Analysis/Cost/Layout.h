@@ -36,6 +36,11 @@ struct Layout {
   double stagesPerRank() const {
     return schedule == Schedule::ZbV ? 2 : schedule == Schedule::Interleaved ? chunks : 1;
   }
+  /// Whether gradients of each micro-batch are summed over ranks and kept in parts; in a pipeline
+  /// they are summed once per step, behind the last micro-batch.
+  bool scattersEach() const {
+    return stages <= 1 && (zero >= 3 || (zero == 2 && microbatches > 1));
+  }
   bool splitsBackward() const {
     return stages > 1 && (schedule == Schedule::ZbH1 || schedule == Schedule::ZbV);
   }
@@ -48,7 +53,7 @@ struct Layout {
   // How the program communicates.
   bool sequenceCut = false;      ///< what goes from stage to stage is cut over the tensor ranks
   bool overlapTensor = false;    ///< collectives of the backward beside weight gradients
-  bool overlapData = true;       ///< gradients travel behind the last backward
+  bool overlapData = false;      ///< gradients and weights travel beside the computation
   bool scatterGather = false;    ///< each tensor rank sends its part to the next stage
   bool blockingSends = false;    ///< a rank waits for its transfers between stages
   bool fusedAccumulation = true; ///< weight gradients are added to where they are kept

@@ -96,12 +96,13 @@ static void addStates(const Layout &layout, const Elements &elements, StageMemor
   };
   const StateBytes &bytes = layout.bytes;
   memory.weights = bytes.weight * (share(elements.trained, 3) + elements.all - elements.trained);
-  memory.gradients = bytes.gradient * share(elements.trained, 2);
+  bool isWhole = layout.stages > 1 && layout.microbatches > 1;
+  memory.gradients = bytes.gradient * (isWhole ? elements.trained : share(elements.trained, 2));
   memory.optimizer =
       bytes.master * share(elements.trained, 1) + bytes.perState * share(elements.states, 1);
 }
 
-/// Weights of one unit in use and of the next one, prefetched; gradients of one.
+/// Whole weights of two units, with overlap of one more that is on its way; whole gradients of one.
 static double gatheredBytes(const Profile &profile, const Layout &layout,
                             const std::vector<unsigned> &stage) {
   if (layout.zero < 2)
@@ -110,9 +111,22 @@ static double gatheredBytes(const Profile &profile, const Layout &layout,
   for (unsigned unit : stage)
     sizes.push_back(elementsOf(profile, {unit}).all);
   llvm::sort(sizes, std::greater<>());
-  sizes.resize(std::max<size_t>(sizes.size(), 2));
-  double bytes = layout.bytes.gradient * sizes[0];
-  return layout.zero >= 3 ? bytes + layout.bytes.weight * (sizes[0] + sizes[1]) : bytes;
+  sizes.resize(std::max<size_t>(sizes.size(), 3));
+  double bytes = 0;
+  if (layout.stages <= 1 || layout.microbatches <= 1)
+    bytes += layout.bytes.gradient * sizes[0];
+  if (layout.zero >= 3)
+    bytes += layout.bytes.weight * (sizes[0] + sizes[1] + (layout.overlapData ? sizes[2] : 0));
+  return bytes;
+}
+
+/// What a collective of the backward holds that is on its way beside products.
+static double startedBytes(const Unit &unit) {
+  double most = 0;
+  for (const Task &task : unit.tasks)
+    if (task.work == Work::Transfer && !task.beside.empty())
+      most = std::max(most, task.bytes);
+  return most;
 }
 
 static void addActivations(const Profile &profile, const Layout &layout,
@@ -128,6 +142,8 @@ static void addActivations(const Profile &profile, const Layout &layout,
     if (unit.isPart || number == 0)
       late += unit.lateBytes + whole - less;
     double work = unit.workBytes + (whole - less);
+    if (layout.overlapTensor)
+      work += startedBytes(unit);
     if (unit.lossBytes > 0)
       work += 2 * lossPiece(profile, layout, unit.lossBytes);
     memory.work = std::max(memory.work, work);

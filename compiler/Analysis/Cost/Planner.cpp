@@ -235,6 +235,7 @@ void Searcher::withStorage() {
     for (double shards : sharing) {
       now.layout.zero = zero;
       now.layout.shardRanks = shards;
+      now.layout.microbatches = 1; // least memory
       if (!stateFits()) {
         ++result.tooLarge;
         continue;
@@ -264,7 +265,7 @@ void Searcher::withTensor(unsigned tensor) {
 
 Search Searcher::run() {
   now.layout.bytes = space.bytes;
-  now.layout.overlapTensor = true;
+  now.layout.overlapTensor = now.layout.overlapData = true;
   for (unsigned tensor : space.tensor)
     if (ranks % tensor == 0)
       withTensor(tensor);

@@ -103,21 +103,24 @@ double StepTimer::accumulation(const Elements &elements) const {
   return times.stream(bytes * elements.trained, 4);
 }
 
-/// Weights that are gathered and gradients that are scattered for each micro-batch, beside the
-/// computation.
+/// Weights that are gathered and gradients that are scattered for each micro-batch, with overlap
+/// beside the computation.
 void StepTimer::shardedStorage(const Elements &elements, double &forward, double &backward) const {
   if (layout.shardRanks <= 1 || layout.zero < 2)
     return;
   Group group = placement.data(layout.shardRanks);
   double gather = times.allGather(layout.bytes.weight * elements.trained, group);
-  double scatter = times.allGather(layout.bytes.gradient * elements.trained, group);
+  double scatter =
+      layout.scattersEach() ? times.allGather(layout.bytes.gradient * elements.trained, group) : 0;
   auto beside = [&](double work, double travel) {
+    if (!layout.overlapData)
+      return work + travel;
     return std::max(work + times.constants.overlapTax * std::min(work, travel), travel);
   };
   if (layout.zero >= 3) {
     forward = beside(forward, gather);
     backward = beside(backward, gather + scatter);
-  } else if (layout.microbatches > 1) {
+  } else {
     backward = beside(backward, scatter);
   }
 }
@@ -154,14 +157,14 @@ StageTime StepTimer::stageTime(const std::vector<unsigned> &stage) {
   double weights = layout.bytes.weight * elements, gradients = layout.bytes.gradient * elements;
   sum.update = times.stream(
       times.constants.updateBytes * elements / (layout.zero ? layout.shardRanks : 1), 20);
-  if (ranks <= 1 || layout.zero >= 3)
+  if (ranks <= 1)
     return sum;
-  Group group = placement.data(ranks);
+  Group group = placement.data(layout.zero >= 3 ? layout.shardRanks : ranks);
   if (layout.zero == 0)
     sum.reduce = times.allReduce(gradients, group);
-  else if (layout.zero == 1 || layout.microbatches <= 1)
+  else if (!layout.scattersEach())
     sum.reduce = times.allGather(gradients, group);
-  if (layout.zero > 0)
+  if (layout.zero == 1 || layout.zero == 2)
     sum.update += times.allGather(weights, group);
   return sum;
 }
@@ -220,26 +223,26 @@ void StepTimer::oncePerStep(double lastBackward) {
   double weights = layout.bytes.weight * elements, gradients = layout.bytes.gradient * elements;
   double ranks = layout.dataRanks, travel = 0;
   auto sent = [&](double bytes) { return ranks > 1 ? bytes * (ranks - 1) / ranks : 0; };
-  if (ranks > 1 && layout.zero < 3) {
-    Group group = placement.data(ranks);
-    result.dataBytes = sent(gradients) + sent(layout.zero ? weights : gradients);
+  double scatters = layout.scattersEach() ? layout.microbatches : 1;
+  if (ranks > 1) {
+    Group group = placement.data(layout.zero >= 3 ? layout.shardRanks : ranks);
     if (layout.zero == 0)
       travel = times.allReduce(gradients, group);
-    else
-      travel =
-          times.allGather(weights, group) +
-          (layout.zero == 1 || layout.microbatches <= 1 ? times.allGather(gradients, group) : 0);
+    else if (!layout.scattersEach())
+      travel = times.allGather(gradients, group);
+    if (layout.zero == 1 || layout.zero == 2)
+      travel += times.allGather(weights, group);
+    double gathers = layout.zero >= 3 ? 2 * layout.microbatches : 1;
+    result.dataBytes =
+        scatters * sent(gradients) + (layout.zero ? gathers * sent(weights) : sent(gradients));
     double hidden = layout.overlapData ? 0.85 * lastBackward : 0;
     result.data = layout.overlapData ? std::max(0.05 * travel, travel - hidden) +
                                            times.constants.overlapTax * std::min(travel, hidden)
                                      : travel;
   }
-  if (layout.zero >= 3) {
-    result.dataBytes = layout.microbatches * (2 * sent(weights) + sent(gradients));
-    if (ranks > layout.shardRanks)
-      result.data += times.allReduce(gradients / layout.shardRanks,
-                                     placement.data(layout.shardRanks, /*outer=*/true));
-  }
+  if (layout.zero >= 3 && ranks > layout.shardRanks)
+    result.data += times.allReduce(gradients / layout.shardRanks,
+                                   placement.data(layout.shardRanks, /*outer=*/true));
   result.tie = tieTime(profile, layout, times, stages);
   result.update = times.stream(
       times.constants.updateBytes * elements / (layout.zero ? layout.shardRanks : 1), 20);

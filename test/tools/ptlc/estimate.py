@@ -135,7 +135,25 @@ def check_planner():
     print("planner", planned, "estimate", stage["activations"] + stage["work"])
 
 
+def check_overlap():
+    """Storage in parts, with collectives beside the computation or not, against the arena; a gathered layer more is counted."""
+    sizes = defines(vocab=4096, seq=256, layers=8, embed=256, heads=4, batch=16)
+    source = open(f"{ROOT}/test/bench/models/gpt2.ptl").read()
+    path, growth = f"{WORK}/overlap.ptl", []
+    for overlap in ("", "; overlap"):
+        with open(path, "w") as file:
+            file.write(f"{source}plan parts on mesh(dp = 4) {{ shard batch: dp; zero 3, over: dp{overlap} }}\n")
+        stage = estimate("--plan", "parts", *sizes, model=path)["stages"][0]
+        arena = json.loads(ptlc(path, "--report", "--json", "--plan", "parts", *sizes))["arena"]["bytes"]
+        near(stage["total"], arena, 0.1, f"zero 3{overlap}: arena")
+        growth.append((stage["total"], arena))
+    more = [after - before for before, after in zip(*growth)]
+    near(more[0], more[1], 0.1, "growth with overlap")
+    print(f"zero 3: estimate and arena {growth}, with overlap {more} more")
+
+
 os.makedirs(WORK, exist_ok=True)
 check_activations()
 check_planner()
+check_overlap()
 check_states()

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Usage: plan.py ROOT WORK back | written | spread | sweep [MODEL...]. Checks `ptlc plan`.
+"""Usage: plan.py ROOT WORK back | written | spread | schedules | sweep [MODEL...]. Checks `ptlc plan`.
 
 sweep: classes of plans for GPTs with steps of 4.2 million tokens on nodes of 8 H100s (peak: 0.8 of the data sheet's), found
 by an exhaustive search with an independent model of costs. A cell passes if the class is the same, or if the best plan of
 that class isn't more than 1 % faster here than the chosen one (plans that close count as equal), and if the reasons
 name what the class uses. Each cell takes at most 5 seconds of CPU time. spread: some of its cells. back: a chosen plan, put into the file, is estimated to take the time and memory that the planner said.
-written: a chosen plan with pipeline, tensor and data ranks, put into the file, compiles.
+written: a chosen plan with pipeline, tensor and data ranks, put into the file, compiles. schedules: where one copy of the
+model is on machines with one device each, schedules that split the backward win, and are read back; products in f32 are
+priced at the cluster's peak for them.
 """
 # SPDX-License-Identifier: Apache-2.0
 import json
@@ -59,16 +61,16 @@ def call(*command):
     return subprocess.run(["ptlc", *map(str, command)], capture_output=True, text=True)
 
 
-def defines(model):
+def defines(model, batch=2048):
     layers, embed, heads = MODELS[model]
-    sizes = dict(vocab=51200, seq=2048, layers=layers, embed=embed, heads=heads, batch=2048)
+    sizes = dict(vocab=51200, seq=2048, layers=layers, embed=embed, heads=heads, batch=batch)
     return [text for name, value in sizes.items() for text in ("-D", f"{name}={value}")]
 
 
-def plan(path, model, cluster, devices, precision="bf16"):
+def plan(path, model, cluster, devices, precision="bf16", batch=2048):
     """Returns what the planner prints, or None if nothing fits, and the seconds of CPU time that it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    result = call("plan", path, "--cluster", cluster, "--devices", devices, "--precision", precision, "--json", *defines(model))
+    result = call("plan", path, "--cluster", cluster, "--devices", devices, "--precision", precision, "--json", *defines(model, batch))
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     if result.returncode and "no plan fits into" not in result.stderr:
         sys.exit(result.stderr)
@@ -121,21 +123,45 @@ def sweep(cells):
         sys.exit("too few")
 
 
+def read_back(found, model, more="", batch=2048):
+    """The estimate for the chosen plan has the time and memory that the planner says."""
+    path = write(more + found["plan"])
+    result = call("estimate", path, "--plan", "chosen", "--json", *defines(model, batch))
+    if result.returncode:
+        sys.exit(result.stderr)
+    estimate, chosen = json.loads(result.stdout), found["chosen"]
+    stage = max(estimate["stages"], key=lambda stage: stage["total"])
+    state = stage["weights"] + stage["gradients"] + stage["optimizer"]
+    for what, one, two in (("seconds", estimate["time"]["seconds"], chosen["seconds"]),
+                           ("bytes", state + 1.05 * (stage["total"] - state) + 2.5e9, chosen["memory"])):
+        if abs(one / two - 1) > 0.002:
+            sys.exit(f"{model}: {one} {what} estimated, {two} planned for\n{found['plan']}")
+    print(f"{model}: {chosen['schedule']} {chosen['seconds']:.3f} s, {chosen['memory'] / 1e9:.1f} GB planned and estimated")
+
+
 def back():
     for model, devices in (("1.3B", 64), ("30B", 8), ("175B", 256)):
         found, _ = plan(write(""), model, "fast", devices)
-        path = write(found["plan"])
-        result = call("estimate", path, "--plan", "chosen", "--json", *defines(model))
-        if result.returncode:
-            sys.exit(result.stderr)
-        estimate, chosen = json.loads(result.stdout), found["chosen"]
-        stage = max(estimate["stages"], key=lambda stage: stage["total"])
-        state = stage["weights"] + stage["gradients"] + stage["optimizer"]
-        for what, one, two in (("seconds", estimate["time"]["seconds"], chosen["seconds"]),
-                               ("bytes", state + 1.05 * (stage["total"] - state) + 2.5e9, chosen["memory"])):
-            if abs(one / two - 1) > 0.002:
-                sys.exit(f"{model}: {one} {what} estimated, {two} planned for\n{found['plan']}")
-        print(f"{model}: {chosen['seconds']:.3f} s, {chosen['memory'] / 1e9:.1f} GB planned and estimated")
+        read_back(found, model)
+
+
+def schedules():
+    slow_f32 = GPU + "; peak_f32 98.9 TFLOP/s"
+    lan = f"cluster lan {{ nodes 8; devices 1; inter 3 GB/s; {GPU} }}\ncluster lan32 {{ nodes 8; devices 1; inter 3 GB/s; {slow_f32} }}\n"
+    for model, schedule in (("7B", "zb_v"), ("1.3B", "zb_h1")):
+        found, _ = plan(write(lan), model, "lan", 8, batch=64)
+        best = found["best"][0]
+        if found["chosen"]["schedule"] != schedule or best["schedule"] != schedule:
+            sys.exit(f"{model}: {schedule} was expected, not {found['chosen']}")
+        words = f"schedule {schedule}: gradients of weights fill the gaps between those of inputs; the best plan without"
+        if not any(reason.startswith(words) for reason in found["reasons"]):
+            sys.exit(f"{model}: no reason says '{words}': {found['reasons']}")
+        read_back(found, model, lan, batch=64)
+    half, same, wide = (plan(write(lan), "0.35B", cluster, 8, precision, batch=64)[0]["chosen"]["seconds"]
+                        for cluster, precision in (("lan32", "bf16"), ("lan", "f32"), ("lan32", "f32")))
+    print(f"0.35B: {half:.3f} s in bf16, {wide:.3f} s in f32, {same:.3f} s if its products were as fast")
+    if not half < same < 0.7 * wide:
+        sys.exit("the peak for f32 isn't obeyed")
 
 
 def written():
@@ -149,9 +175,7 @@ def written():
         sys.exit(result.stderr)
 
 
-if WHAT == "spread":
-    sweep(SPREAD)
-elif WHAT == "sweep":
+if WHAT == "sweep":
     sweep([(model, cluster, devices) for model in sys.argv[4:] or MODELS for cluster in ("fast", "slow") for devices in DEVICES])
 else:
-    written() if WHAT == "written" else back()
+    {"back": back, "written": written, "schedules": schedules, "spread": lambda: sweep(SPREAD)}[WHAT]()
