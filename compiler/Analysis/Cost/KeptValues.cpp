@@ -179,13 +179,13 @@ void KeptFinder::findInputs() {
 }
 
 /// What gradients of weights read of the backward: folds of the samples that nothing else of the
-/// backward needs, as `stage-cut-stages` finds them. Sums read values in f32, which are kept so.
+/// backward needs, as `stage-cut-stages` finds them. What only a sum reads stays f32.
 void KeptFinder::findLate() {
   StringRef samples;
   for (auto piece : body.block().getOps<ptl::MicrobatchOp>())
     samples = piece.getDim();
   llvm::DenseSet<Operation *> late;
-  llvm::DenseSet<std::pair<unsigned, Value>> seen[2];
+  llvm::DenseSet<std::pair<unsigned, Value>> seen;
   for (Operation &op : llvm::reverse(body.block().without_terminator())) {
     bool isLate = !body.isForward(&op) && llvm::none_of(op.getResults(), [&](Value result) {
       return ptl::hasDim(result, samples);
@@ -199,9 +199,10 @@ void KeptFinder::findLate() {
       Value value = StepBody::root(operand);
       Operation *producer = value.getDefiningOp();
       unsigned unit = body.unitOf(&op);
-      double width = isa<ptl::ReduceOp>(op) ? 4 : body.widthOf(value);
+      bool isOnlySummed = isa<ptl::ReduceOp>(op) && body.readers(value).size() == 1;
+      double width = isOnlySummed ? 4 : body.widthOf(value);
       if (body.contains(producer) && !body.isForward(producer) && ptl::hasDim(value, samples) &&
-          seen[width > 2].insert({unit, value}).second)
+          seen.insert({unit, value}).second)
         profile.units[unit].lateBytes += width * static_cast<double>(elements(value));
     }
   }

@@ -63,21 +63,48 @@ int64_t Routes::numberOf(Pool pool) const {
   return static_cast<int64_t>(pool.kind) * kMaxChunks + chunk;
 }
 
-/// A backward operation is a gradient of weights if it has folded the samples, and nothing but such
-/// operations uses it.
+static bool isWidening(Operation *op) {
+  auto map = dyn_cast<ptl::ElementwiseOp>(op);
+  return map && map.getKind() == ptl::ElementwiseKind::Cast &&
+         ptl::elementType(map.getOperands()[0]).isBF16() &&
+         ptl::elementType(map.getResult()).isF32();
+}
+
+StringRef Routes::samples() {
+  for (ptl::MicrobatchOp piece : loop.getBody().front().getOps<ptl::MicrobatchOp>())
+    return piece.getDim();
+  return {};
+}
+
+bool Routes::hasSamples(Operation *op, StringRef samples) {
+  return llvm::any_of(op->getResults(), [&](Value result) { return ptl::hasDim(result, samples); });
+}
+
+/// What folds the samples widens bf16 for itself, so that the narrow value, which products read
+/// anyway, is all that is kept for a fold that comes later.
+void Routes::widenForFolds() {
+  StringRef dim = samples();
+  for (Operation &op : llvm::make_early_inc_range(loop.getBody().front().without_terminator())) {
+    if (!isWidening(&op) || op.hasOneUse())
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(op.getUses()))
+      if (!isa<ptl::YieldOp>(use.getOwner()) && !hasSamples(use.getOwner(), dim))
+        use.set(OpBuilder(use.getOwner()).clone(op)->getResult(0));
+  }
+}
+
+/// A backward operation is a gradient of weights if it has folded the samples, or widens what such
+/// a fold reads, and nothing but gradients of weights uses it.
 void Routes::splitBackward() {
   Block &block = loop.getBody().front();
-  StringRef samples;
-  for (ptl::MicrobatchOp piece : block.getOps<ptl::MicrobatchOp>())
-    samples = piece.getDim();
+  StringRef dim = samples();
   llvm::DenseSet<Operation *> late;
   for (Operation &op : llvm::reverse(block.without_terminator())) {
     std::optional<int> part = parts.of(&op);
     if (!part)
       continue;
     bool isLate = split && *part > static_cast<int>(stages);
-    for (Value result : op.getResults())
-      isLate &= !ptl::hasDim(result, samples);
+    isLate &= !hasSamples(&op, dim) || isWidening(&op);
     for (Operation *user : op.getUsers())
       isLate &= isa<ptl::YieldOp>(user) || (late.contains(user) && parts.of(user) == part);
     if (isLate)
@@ -177,6 +204,8 @@ LogicalResult Routes::routeValue(Value value, unsigned from) {
 }
 
 LogicalResult Routes::find() {
+  if (split)
+    widenForFolds();
   if (failed(parts.find()))
     return failure();
   splitBackward();

@@ -68,6 +68,9 @@ private:
   }
   unsigned phaseOfPart(int part, bool isWeightGradient) const;
   bool isLoss(unsigned phase) const { return phase == stages; }
+  llvm::StringRef samples();
+  static bool hasSamples(mlir::Operation *op, llvm::StringRef samples);
+  void widenForFolds();
   void splitBackward();
   void placeSums();
   unsigned ownerOf(unsigned sum, mlir::Value value) const;

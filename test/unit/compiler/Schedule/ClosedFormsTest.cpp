@@ -113,6 +113,25 @@ TEST(ClosedForms, CountedZbVIsBusyWithoutAGap) {
     }
 }
 
+static int64_t makespanOf(const Orders &orders) {
+  Stuck stuck;
+  return runInTicks(orders, chain(2 * orders.ranks), {}, stuck)->makespan();
+}
+
+// With a barrier, such as the norm of `clip`, the last rank ends the step. It can't begin before
+// tick p - 1 and has 6m ticks of work, so the counted ZB-V is the fastest. With few micro-batches
+// the least makespan is no less than that of the least period.
+TEST(ClosedForms, ZbVHasTheLeastMakespan) {
+  for (int p = 1; p <= 16; ++p)
+    for (int m : {2 * p - 1, 2 * p + 4, 64})
+      EXPECT_EQ(makespanOf(*zeroBubbleV(p, m)), 6 * m + p - 1);
+  ListOptions barrier;
+  barrier.barrier = true;
+  for (int p = 2; p <= 5; ++p)
+    for (int m = 1; m < 2 * p - 1; ++m)
+      EXPECT_EQ(makespanOf(*zeroBubbleV(p, m)), makespanOf(*zeroBubbleV(p, m, barrier)));
+}
+
 // Shares of time that the literature states, with its own conventions.
 TEST(ClosedForms, StatedShares) {
   for (auto [p, m] : {std::pair(2, 4), std::pair(4, 8), std::pair(8, 32)}) {
