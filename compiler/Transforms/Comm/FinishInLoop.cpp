@@ -1,13 +1,14 @@
 //===- FinishInLoop.cpp - Gradients are summed in the only micro-batch ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Behind a loop over several micro-batches nothing is left to run beside the sums
-// of gradients. With one micro-batch they need not stand there: what they read is
-// known in the loop, and is the same.
+// Sums of gradients over several micro-batches are known in the last one, and stay
+// behind the loop (StartCollectives.cpp starts them before). With one micro-batch they
+// need not stand there: what they read is known in the loop, and is the same.
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Comm/Passes.h"
 
 #include "compiler/Support/Stages.h"
+#include "dialects/Ptl/Loops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace ptlc::comm {
@@ -17,16 +18,13 @@ namespace ptlc::comm {
 using namespace mlir;
 using namespace ptlc;
 
-static constexpr StringLiteral kGradients = "ptl.grad";
-
 namespace {
 /// Moves what finishes sums of a loop into it.
 class Finisher {
 public:
   explicit Finisher(ptl::AccumulateOp loop) : loop(loop) {
-    auto list = loop->getAttrOfType<ArrayAttr>(kGradients);
-    for (OpResult result : loop->getResults())
-      marks[result] = list ? list[result.getResultNumber()] : noMark();
+    for (auto [result, path] : llvm::zip_equal(loop->getResults(), ptl::gradientPaths(loop)))
+      marks[result] = path;
   }
   void run();
 
@@ -83,19 +81,10 @@ void Finisher::rebuild() {
   SmallVector<Attribute> paths;
   for (Value value : read)
     paths.push_back(marks.lookup(value));
-  OpBuilder builder(loop);
-  auto fresh = ptl::AccumulateOp::create(builder, loop.getLoc(), ValueRange(yielded).getTypes(),
-                                         loop.getPieces());
-  fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  if (loop->hasAttr(kGradients))
-    fresh->setAttr(kGradients, builder.getArrayAttr(paths));
-  for (auto [old, result] : llvm::zip_equal(read, fresh->getResults()))
-    old.replaceUsesWithIf(result, [&](OpOperand &use) { return !isInside(use.getOwner()); });
-  builder.setInsertionPoint(end);
-  ptl::YieldOp::create(builder, end->getLoc(), yielded);
-  end->erase();
-  fresh.getBody().takeBody(loop.getBody());
-  loop.erase();
+  ptl::AccumulateOp old = std::exchange(loop, ptl::withResults(loop, yielded, paths));
+  for (auto [value, result] : llvm::zip_equal(read, loop->getResults()))
+    value.replaceUsesWithIf(result, [&](OpOperand &use) { return !isInside(use.getOwner()); });
+  old.erase();
 }
 
 void Finisher::run() {

@@ -3,41 +3,17 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Transforms/Zero/Loop.h"
 
+#include "dialects/Ptl/Loops.h"
+
 using namespace mlir;
 using namespace ptlc;
 
-static constexpr StringLiteral kGradients = "ptl.grad";
-
-/// Moves the body of `loop` to a new loop that yields `values`, whose gradients' paths are `paths`.
-static ptl::AccumulateOp rebuild(ptl::AccumulateOp loop, ArrayRef<Value> values,
-                                 ArrayRef<Attribute> paths) {
-  OpBuilder builder(loop);
-  auto fresh = ptl::AccumulateOp::create(builder, loop.getLoc(), ValueRange(values).getTypes(),
-                                         loop.getPieces());
-  fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  if (loop->hasAttr(kGradients))
-    fresh->setAttr(kGradients, builder.getArrayAttr(paths));
-  Operation *old = loop.getBody().front().getTerminator();
-  builder.setInsertionPoint(old);
-  ptl::YieldOp::create(builder, old->getLoc(), values);
-  old->erase();
-  fresh.getBody().takeBody(loop.getBody());
-  return fresh;
-}
-
-static SmallVector<Attribute> pathsOf(ptl::AccumulateOp loop) {
-  auto list = loop->getAttrOfType<ArrayAttr>(kGradients);
-  return list
-             ? SmallVector<Attribute>(list.getValue())
-             : SmallVector<Attribute>(loop.getNumResults(), StringAttr::get(loop.getContext(), ""));
-}
-
 ptl::AccumulateOp zero::addResults(ptl::AccumulateOp loop, ValueRange added) {
   SmallVector<Value> values(loop.getBody().front().getTerminator()->getOperands());
-  SmallVector<Attribute> paths = pathsOf(loop);
+  SmallVector<Attribute> paths = ptl::gradientPaths(loop);
   llvm::append_range(values, added);
   paths.resize(values.size(), StringAttr::get(loop.getContext(), ""));
-  ptl::AccumulateOp fresh = rebuild(loop, values, paths);
+  ptl::AccumulateOp fresh = ptl::withResults(loop, values, paths);
   loop->replaceAllUsesWith(fresh->getResults().take_front(loop.getNumResults()));
   loop.erase();
   return fresh;
@@ -53,7 +29,7 @@ void zero::dropUnusedResults(ptl::AccumulateOp loop) {
   SmallVector<Value> values;
   SmallVector<Attribute> paths;
   SmallVector<Value> kept;
-  SmallVector<Attribute> all = pathsOf(loop);
+  SmallVector<Attribute> all = ptl::gradientPaths(loop);
   for (auto [number, value] :
        llvm::enumerate(loop.getBody().front().getTerminator()->getOperands()))
     if (!loop.getResult(number).use_empty()) {
@@ -63,7 +39,7 @@ void zero::dropUnusedResults(ptl::AccumulateOp loop) {
     }
   if (values.size() == all.size())
     return;
-  ptl::AccumulateOp fresh = rebuild(loop, values, paths);
+  ptl::AccumulateOp fresh = ptl::withResults(loop, values, paths);
   for (auto [old, result] : llvm::zip_equal(kept, fresh->getResults()))
     old.replaceAllUsesWith(result);
   loop.erase();
