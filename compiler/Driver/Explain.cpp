@@ -111,6 +111,7 @@ void ptlc::explainCollectives(ModuleOp module, const Expressions &expressions,
     os << "ranks don't communicate\n";
   else
     os << llvm::formatv("{0} collectives a step, {1} per rank\n", number, bytesText(total));
+  printBuckets(module, os);
   if (slow && number > 0)
     os << "axes marked (2.0x) have links on which a byte costs 2.0 times as much as on the "
           "fastest\n";

@@ -13,6 +13,7 @@
 #include "compiler/Support/Programs.h"
 #include "dialects/Interfaces/Cost.h"
 #include "dialects/Rt/Rt.h"
+#include "dialects/Spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -275,6 +276,33 @@ static void printRecomputed(ModuleOp module, llvm::raw_ostream &os) {
                         llvm::join(llvm::reverse(names), ", "));
 }
 
+/// Returns the sizes of buckets that hold parts of weights, one for each set of axes.
+static json::Array bucketsOf(ModuleOp module) {
+  json::Array buckets;
+  if (auto list = module->getAttrOfType<ArrayAttr>("ptl.buckets"))
+    for (auto entry : list.getAsRange<DictionaryAttr>()) {
+      json::Array axes;
+      for (StringAttr axis : entry.getAs<spmd::AxesAttr>("axes").getNames())
+        axes.push_back(axis.getValue().str());
+      buckets.push_back(
+          json::Object{{"axes", std::move(axes)},
+                       {"bytes", entry.getAs<IntegerAttr>("bytes").getInt()},
+                       {"reason", entry.getAs<StringAttr>("reason").getValue().str()}});
+    }
+  return buckets;
+}
+
+void ptlc::printBuckets(ModuleOp module, llvm::raw_ostream &os) {
+  for (const json::Value &value : bucketsOf(module)) {
+    const json::Object &bucket = *value.getAsObject();
+    std::vector<llvm::StringRef> axes;
+    for (const json::Value &axis : *bucket.getArray("axes"))
+      axes.push_back(*axis.getAsString());
+    os << llvm::formatv("buckets          {0} over {1}: {2}\n", bytesText(integer(bucket, "bytes")),
+                        llvm::join(axes, ", "), text(bucket, "reason"));
+  }
+}
+
 static void printText(ModuleOp module, const json::Object &program, llvm::ArrayRef<Saving> savings,
                       int64_t flops, llvm::raw_ostream &os) {
   std::string mesh;
@@ -310,6 +338,7 @@ static void printText(ModuleOp module, const json::Object &program, llvm::ArrayR
   if (arena)
     printSavings(savings, integer(*arena, "bytes"), os);
   printRecomputed(module, os);
+  printBuckets(module, os);
   os << llvm::formatv("FLOPs per step   {0:e2} per rank\n", static_cast<double>(flops));
   printCollectives(program, os);
 }
@@ -320,8 +349,11 @@ static json::Object reportOf(ModuleOp module) {
   if (auto step = module.lookupSymbol<func::FuncOp>("step"))
     flops = flopsOf(step.getBody());
   json::Object program = metadataOf(module);
-  if (!program.empty())
+  if (!program.empty()) {
     program["peak"] = memoryPeak(module);
+    if (json::Array buckets = bucketsOf(module); !buckets.empty())
+      program["buckets"] = std::move(buckets);
+  }
   program["flops"] = flops;
   return program;
 }

@@ -39,6 +39,10 @@ std::vector<std::vector<Collective>> trafficOf(mlir::ModuleOp module);
 /// Returns the bytes of a rank's arena at its peak. `module` is at stage `memory`.
 double arenaBytesOf(mlir::ModuleOp module);
 
+/// Prints how large buckets of weights in parts are, and why; nothing without `zero`. `module` is
+/// at stage `zero` or later.
+void printBuckets(mlir::ModuleOp module, llvm::raw_ostream &os);
+
 /// Writes 1234567 bytes as "1.23 MB".
 std::string bytesText(double bytes);
 

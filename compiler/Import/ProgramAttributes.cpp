@@ -344,6 +344,21 @@ static std::string placeOfMesh(const sema::PlanSpec &plan, const lang::SourceMan
   return import::placeOf(plan.mesh.front().range, sources);
 }
 
+/// The links of a cluster, bytes and seconds, as far as the program says.
+static DictionaryAttr clusterAttribute(OpBuilder &builder, const sema::ClusterSpec &cluster) {
+  Entries entries(builder);
+  entries.text("name", cluster.name);
+  std::pair<StringRef, std::optional<double>> fields[] = {{"devices", cluster.devices},
+                                                          {"intra", cluster.intra},
+                                                          {"inter", cluster.inter},
+                                                          {"intra_latency", cluster.intraLatency},
+                                                          {"inter_latency", cluster.interLatency}};
+  for (auto [name, value] : fields)
+    if (value)
+      entries.real(name, *value);
+  return entries.get();
+}
+
 /// The `precision` directives, one entry for each path; only where one isn't f32.
 static ArrayAttr precisionAttribute(OpBuilder &builder, const sema::Program &program,
                                     const sema::PlanSpec &plan,
@@ -396,6 +411,8 @@ DictionaryAttr ptlc::import::planAttribute(OpBuilder &builder, const sema::Progr
   for (const sema::Promise &promise : plan.promises)
     promises.push_back(promiseAttribute(builder, plan, promise, sources));
   Entries entries(builder);
+  if (plan.cluster)
+    entries.add("cluster", clusterAttribute(builder, program.clusters[*plan.cluster]));
   if (plan.bucketBytes)
     entries.integer("bucket", static_cast<int64_t>(*plan.bucketBytes));
   if (!plan.remats.empty())

@@ -81,19 +81,20 @@ static void close(std::vector<Bucket> &buckets, const Alike &alike, SmallVector<
   buckets.push_back(std::move(bucket));
 }
 
-/// What is gathered or scattered at one time is a layer, or what the plan's `bucket` says; at level
-/// 1, where nothing else frees memory, all of it if the plan doesn't say and it isn't directions.
+/// What is gathered or scattered at one time are whole layers of a bucket's size, or what the
+/// plan's `bucket` says; at level 1 all of it if the plan doesn't say, it isn't directions, which
+/// should not be whole at one time, and nothing runs beside it.
 static void cutLayers(std::vector<Bucket> &buckets, Alike &alike, const zero::Plan &plan,
-                      int64_t leastBytes, unsigned &next, bool isOfDirections = false) {
-  if (alike.rule.level < 2 && !isOfDirections && !plan.bucketBytes())
+                      BucketSizes &sizes, unsigned &next, bool isOfDirections = false) {
+  if (alike.rule.level < 2 && !isOfDirections && !plan.bucketBytes() && !plan.overlaps())
     return close(buckets, alike, std::move(alike.members), plan, next);
+  int64_t least = sizes.of(alike.rule.axes);
   SmallVector<Member, 0> now;
   int64_t bytes = 0;
   for (Member &member : alike.members) {
     int64_t own = elementsOf(member) * alike.read.getIntOrFloatBitWidth() / 8;
     bool isNewLayer = !now.empty() && layerOf(now.back().path) != layerOf(member.path);
     bool isFull = plan.bucketBytes() && bytes + own > plan.bucketBytes();
-    int64_t least = plan.bucketBytes() ? plan.bucketBytes() : leastBytes;
     if (!now.empty() && (isFull || (isNewLayer && bytes >= least))) {
       close(buckets, alike, std::exchange(now, {}), plan, next);
       bytes = 0;
@@ -104,7 +105,7 @@ static void cutLayers(std::vector<Bucket> &buckets, Alike &alike, const zero::Pl
   close(buckets, alike, std::move(now), plan, next);
 }
 
-std::vector<Bucket> zero::divideFrozen(func::FuncOp step, const Plan &plan, int64_t leastBytes,
+std::vector<Bucket> zero::divideFrozen(func::FuncOp step, const Plan &plan, BucketSizes &sizes,
                                        unsigned &next) {
   llvm::MapVector<Attribute, Alike> groups;
   MLIRContext *context = step.getContext();
@@ -130,11 +131,11 @@ std::vector<Bucket> zero::divideFrozen(func::FuncOp step, const Plan &plan, int6
   }
   std::vector<Bucket> buckets;
   for (auto &[key, alike] : groups)
-    cutLayers(buckets, alike, plan, leastBytes, next);
+    cutLayers(buckets, alike, plan, sizes, next);
   return buckets;
 }
 
-Division zero::divide(ptl::OptimizeOp op, const Plan &plan, int64_t leastBytes, unsigned &next) {
+Division zero::divide(ptl::OptimizeOp op, const Plan &plan, BucketSizes &sizes, unsigned &next) {
   Division division;
   llvm::MapVector<Attribute, Alike> groups;
   MLIRContext *context = op.getContext();
@@ -170,6 +171,6 @@ Division zero::divide(ptl::OptimizeOp op, const Plan &plan, int64_t leastBytes, 
     alike.members.push_back(std::move(member));
   }
   for (auto &[key, alike] : groups)
-    cutLayers(division.buckets, alike, plan, leastBytes, next, op.makesDirections());
+    cutLayers(division.buckets, alike, plan, sizes, next, op.makesDirections());
   return division;
 }

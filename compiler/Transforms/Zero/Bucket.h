@@ -4,6 +4,7 @@
 #ifndef PTLC_COMPILER_TRANSFORMS_ZERO_BUCKET_H
 #define PTLC_COMPILER_TRANSFORMS_ZERO_BUCKET_H
 
+#include "compiler/Transforms/Zero/BucketSize.h"
 #include "compiler/Transforms/Zero/Gradients.h"
 
 namespace ptlc::zero {
@@ -49,11 +50,11 @@ struct Division {
 };
 
 /// Divides the weights of an optimizer. From level 2 on a bucket holds whole layers, of at least
-/// `leastBytes`. `next` numbers the buckets of a step.
-Division divide(ptl::OptimizeOp op, const Plan &plan, int64_t leastBytes, unsigned &next);
+/// what `sizes` says. `next` numbers the buckets of a step.
+Division divide(ptl::OptimizeOp op, const Plan &plan, BucketSizes &sizes, unsigned &next);
 
 /// The buckets of weights that aren't trained and are used; only level 3 splits them.
-std::vector<Bucket> divideFrozen(mlir::func::FuncOp step, const Plan &plan, int64_t leastBytes,
+std::vector<Bucket> divideFrozen(mlir::func::FuncOp step, const Plan &plan, BucketSizes &sizes,
                                  unsigned &next);
 
 /// Reduce-scatters pending gradients, or slices finished ones.

@@ -32,7 +32,7 @@ def SplitStorage : Pass<"zero-split-storage", "::mlir::ModuleOp"> {
     bit for bit, with one micro-batch or under `reproducible`.
   }];
   let options = [Option<"leastBytes", "least-bytes", "int64_t", /*default=*/"262144",
-                        "Buckets of a layer that are smaller take in the next layer, too">];
+                        "Smallest bucket without the plan's `bucket`, in bytes: smaller layers share one">];
   let dependentDialects = ["::ptlc::spmd::SpmdDialect"];
 }
 

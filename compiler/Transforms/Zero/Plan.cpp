@@ -28,6 +28,8 @@ zero::Plan::Plan(ModuleOp module, func::FuncOp step) : mesh(spmd::findMesh(modul
     all.push_back(axis.getName());
   if (auto flag = plan.getAs<BoolAttr>("reproducible"))
     reproducible = flag.getValue();
+  if (auto flag = plan.getAs<BoolAttr>("overlap"))
+    overlap = flag.getValue();
   pipeline = plan.contains("pipeline");
   if (auto bytes = plan.getAs<IntegerAttr>("bucket"))
     bucket = bytes.getInt();

@@ -30,6 +30,11 @@ public:
   mlir::LogicalResult findStages(mlir::ModuleOp module);
 
   bool isPipeline() const { return pipeline; }
+  bool isReproducible() const { return reproducible; }
+  /// Whether collectives run beside kernels.
+  bool overlaps() const { return overlap; }
+  /// All axes of the mesh, in order.
+  llvm::ArrayRef<mlir::StringAttr> axes() const { return all; }
   /// Whether gradients are summed over the micro-batches before they are over ranks.
   bool sumsOnce() const { return reproducible || pipeline; }
   /// Bytes that a bucket may have, or 0.
@@ -54,7 +59,7 @@ private:
   mlir::func::FuncOp step;
   llvm::StringMap<Rule> rules; ///< by path
   Axes all;
-  bool reproducible = false, pipeline = false;
+  bool reproducible = false, pipeline = false, overlap = false;
   int64_t bucket = 0;
   std::optional<stage::Parts> parts; ///< of a pipeline
   llvm::DenseMap<mlir::Value, std::set<int>> stages;

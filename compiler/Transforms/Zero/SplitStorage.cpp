@@ -30,9 +30,8 @@ struct Update {
 
 class Splitter {
 public:
-  Splitter(func::FuncOp step, const zero::Plan &plan, int64_t leastBytes)
-      : step(step), plan(plan), leastBytes(leastBytes), builder(step.getContext()),
-        signature(step) {}
+  Splitter(func::FuncOp step, const zero::Plan &plan, BucketSizes &sizes)
+      : step(step), plan(plan), sizes(sizes), builder(step.getContext()), signature(step) {}
   void run();
 
 private:
@@ -53,7 +52,7 @@ private:
 
   func::FuncOp step;
   const zero::Plan &plan;
-  int64_t leastBytes;
+  BucketSizes &sizes;
   OpBuilder builder;
   Signature signature;
   std::vector<Update> updates;
@@ -78,8 +77,8 @@ bool Splitter::collect() {
   mergeDirections(step, plan);
   for (auto op : step.getBody().front().getOps<ptl::OptimizeOp>())
     if (op.readsGradients())
-      updates.push_back({op, divide(op, plan, leastBytes, next)});
-  frozen = divideFrozen(step, plan, leastBytes, next);
+      updates.push_back({op, divide(op, plan, sizes, next)});
+  frozen = divideFrozen(step, plan, sizes, next);
   return next > 0;
 }
 
@@ -334,7 +333,12 @@ struct SplitStorage : zero::impl::SplitStorageBase<SplitStorage> {
     zero::Plan plan(getOperation(), step);
     if (failed(plan.findStages(getOperation())))
       return signalPassFailure();
-    Splitter(step, plan, leastBytes).run();
+    if (!plan.mesh)
+      return;
+    BucketSizes sizes(getOperation(), step, plan, leastBytes);
+    Splitter(step, plan, sizes).run();
+    if (ArrayAttr chosen = sizes.describe(); !chosen.empty())
+      getOperation()->setAttr("ptl.buckets", chosen);
   }
 };
 } // namespace
