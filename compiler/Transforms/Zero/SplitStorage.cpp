@@ -36,6 +36,7 @@ public:
 
 private:
   bool collect();
+  void remarkWhole();
   void scatterInLoop();
   void scatterBehindLoop();
   void takeNorm();
@@ -93,6 +94,22 @@ static ptl::AccumulateOp loopOf(const Bucket &bucket, bool keepsWhole) {
   }
   bool splits = bucket.level >= 2 && bucket.isPending();
   return splits && (loop.getPieces() == 1 || !keepsWhole) ? loop : ptl::AccumulateOp();
+}
+
+/// Says once for each directive that its gradients stay whole until the step's end, and why.
+void Splitter::remarkWhole() {
+  llvm::SmallDenseSet<Attribute> known;
+  forEachBucket([&](ptl::OptimizeOp, Bucket &bucket) {
+    ptl::AccumulateOp loop = loopOf(bucket, /*keepsWhole=*/false);
+    if (!loop || loop.getPieces() == 1 || !plan.sumsOnce() || !known.insert(bucket.place).second)
+      return;
+    emitRemark(bucket.place) << "'zero " << bucket.level
+                             << "' keeps gradients whole until the last of " << loop.getPieces()
+                             << " micro-batches: "
+                             << (plan.isReproducible()
+                                     ? "'reproducible' sums them over micro-batches first"
+                                     : "in a pipeline they are summed over micro-batches first");
+  });
 }
 
 /// From level 2 on a gradient exists whole only until its part is known.
@@ -287,6 +304,7 @@ void Splitter::run() {
   if (!collect())
     return;
   keepOrder(step);
+  remarkWhole();
   scatterInLoop();
   scatterBehindLoop();
   takeNorm();
