@@ -1,7 +1,7 @@
 //===- VerifyWait.cpp - Verifiers of collectives that are started ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-#include "dialects/Rt/Rt.h"
+#include "dialects/Rt/InLast.h"
 #include "dialects/Spmd/Spmd.h"
 
 using namespace mlir;
@@ -22,8 +22,13 @@ LogicalResult WaitOp::verify() {
   return success();
 }
 
-/// A started collective is waited for once, before anything reads its results.
+/// A started collective is waited for once, before anything reads its results. What starts in the
+/// last micro-batch reads sums of a loop.
 LogicalResult RtDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == kInLast && (!op->hasAttr(kStarted) || !lastMaker(op)))
+    return op->emitOpError() << "'" << kInLast
+                             << "' is an attribute of started collectives that read "
+                             << "what a loop over micro-batches makes";
   if (attribute.getName() != kStarted)
     return success();
   if (!spmd::isCollective(op) || !isa<UnitAttr>(attribute.getValue()))

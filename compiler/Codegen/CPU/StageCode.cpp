@@ -5,10 +5,9 @@
 
 #include "compiler/Codegen/Collectives.h"
 #include "compiler/Support/Location.h"
+#include "dialects/Rt/InLast.h"
 #include "dialects/Spmd/Spmd.h"
 #include "llvm/Support/Path.h"
-
-#include <limits>
 
 using namespace mlir;
 using namespace ptlc;
@@ -263,71 +262,6 @@ LogicalResult StageCode::emitAttention(rt::KernelOp kernel) {
   return success();
 }
 
-llvm::Constant *StageCode::segmentsOf(ArrayRef<Place> tensors) {
-  llvm::SmallVector<llvm::Constant *> segments;
-  for (const Place &place : tensors)
-    segments.push_back(numbers(
-        {place.offset, place.layout.rows, place.layout.cols, place.layout.stride, place.bf16}));
-  if (segments.empty())
-    return llvm::ConstantPointerNull::get(b.getPtrTy());
-  return constant(llvm::ConstantArray::get(
-                      llvm::ArrayType::get(segments[0]->getType(), segments.size()), segments),
-                  "segments");
-}
-
-LogicalResult StageCode::emitNorm(ptl::GlobalNormOp op) {
-  SmallVector<Place> tensors;
-  for (Value operand : op.getOperands())
-    tensors.push_back(places.of(operand));
-  b.CreateCall(declare("ptlrt_global_norm", {pointer, pointer, pointer, i64, pointer}),
-               {rank, arena, segmentsOf(tensors), b.getInt64(tensors.size()),
-                address(places.of(op.getResult()))});
-  return success();
-}
-
-void StageCode::addSquares(ArrayRef<Place> tensors, llvm::Value *begin, llvm::Value *end,
-                           llvm::Value *shift, const Place &sum, bool add) {
-  b.CreateCall(
-      declare("ptlrt_square_sum", {pointer, pointer, pointer, i64, i64, i64, i64, pointer, i32}),
-      {rank, arena, segmentsOf(tensors), b.getInt64(tensors.size()), begin, end, shift,
-       address(sum), b.getInt32(add)});
-}
-
-/// One call for all whole tensors, and one for each part of a bucket.
-LogicalResult StageCode::emitSquareSum(spmd::SquareSumOp op) {
-  Place sum = places.of(op.getSum());
-  auto members = op->getAttrOfType<ArrayAttr>("rt.members");
-  SmallVector<Place> whole;
-  bool add = false;
-  llvm::Value *zero = b.getInt64(0);
-  for (auto [number, operand] : llvm::enumerate(op.getInputs())) {
-    auto list = cast<ArrayAttr>(members[number]);
-    Place place = places.of(operand);
-    if (list.empty()) {
-      whole.push_back(place);
-      continue;
-    }
-    SmallVector<Place> tensors = places.inBucket(place, list);
-    llvm::Value *begin = b.CreateMul(placeInGroup(tensors[0].axes), b.getInt64(tensors[0].part));
-    llvm::Value *start = b.CreateAdd(begin, b.getInt64(place.offset));
-    addSquares(tensors, start, b.CreateAdd(start, b.getInt64(tensors[0].part)),
-               place.part ? zero : begin, sum, std::exchange(add, true));
-  }
-  if (!whole.empty() || !add)
-    addSquares(whole, zero, b.getInt64(std::numeric_limits<int64_t>::max()), zero, sum, add);
-  return success();
-}
-
-LogicalResult StageCode::emitRoot(spmd::RootOp op) {
-  llvm::SmallVector<llvm::Value *> sums;
-  for (Value sum : op.getSums())
-    sums.push_back(address(places.of(sum)));
-  b.CreateCall(
-      declare("ptlrt_root", {pointer, pointer, i64, pointer}),
-      {rank, store(sums, buffers), b.getInt64(sums.size()), address(places.of(op.getResult()))});
-  return success();
-}
-
 LogicalResult StageCode::emitKernel(rt::KernelOp kernel) {
   switch (kernel.getKind()) {
   case rt::KernelKind::Rows: {
@@ -378,11 +312,6 @@ LogicalResult StageCode::emitChunks(rt::ChunksOp chunks) {
   return success();
 }
 
-void StageCode::emitCollective(StringRef function, Operation *op) {
-  b.CreateCall(declare(function, {pointer, pointer, i32}),
-               {rank, arena, b.getInt32(schedule.indexOf(op))});
-}
-
 LogicalResult StageCode::emitOperation(Operation *op) {
   makeRoom(op);
   setPlace(op);
@@ -406,6 +335,8 @@ LogicalResult StageCode::emitOperation(Operation *op) {
   if (spmd::isCollective(op)) {
     if (failed(codegen::checkCollective(op)))
       return failure();
+    if (op->hasAttr(rt::kInLast))
+      return success(); // has been started
     bool starts = op->hasAttr(rt::kStarted);
     onTheirWay += starts;
     emitCollective(starts ? "ptlrt_collective_start" : "ptlrt_collective", op);
@@ -484,9 +415,12 @@ llvm::Function *StageCode::emit(const codegen::StageFunction &stage, unsigned nu
   parts.clear();
   beginPart(stage.owner);
   storeCounters(stage.owner);
-  for (Operation *op : stage.operations)
+  findStarts(stage);
+  for (Operation *op : stage.operations) {
     if (failed(emitOperation(op)))
       return nullptr;
+    emitStarts(op);
+  }
   endPart();
   begin(stageName);
   setPlace(stage.owner);

@@ -48,6 +48,8 @@ private:
   void makeRoom(mlir::Operation *op);
   mlir::LogicalResult emitOperation(mlir::Operation *op);
   void emitCollective(llvm::StringRef function, mlir::Operation *op);
+  void findStarts(const codegen::StageFunction &stage);
+  void emitStarts(mlir::Operation *op);
   mlir::LogicalResult emitKernel(rt::KernelOp kernel);
   mlir::LogicalResult emitGemm(rt::KernelOp kernel);
   mlir::LogicalResult emitAttention(rt::KernelOp kernel);
@@ -90,6 +92,8 @@ private:
   llvm::SmallVector<llvm::Function *> parts; ///< of the stage
   unsigned calls = 0;                        ///< in the part, about
   int onTheirWay = 0;                        ///< collectives that are started, not waited for
+  /// Collectives that start behind an operation of the stage's last micro-batch.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *>> startsBehind;
   ArgumentArea buffers, scalars;
 };
 

@@ -5,7 +5,8 @@
 // behind what makes the last operand; gathers of weights go up to the first use of
 // the gather before them, as long as about one bucket more is whole there. Then ends: right in
 // front of the first use, or of the next scatter, so that at most two buckets of gradients are
-// whole. A collective with a kernel between the two is split; others stay as they are.
+// whole. A collective with a kernel between the two is split; others stay as they are. Sums over
+// several micro-batches start in the last one, if a kernel is left there.
 //
 // Moving a collective is sound because every rank runs the same block: see "SPMD
 // purity" in dialects/doc/SpmdRationale.md. All ranks start, and wait, in the order
@@ -14,7 +15,7 @@
 #include "compiler/Transforms/Comm/Passes.h"
 
 #include "compiler/Support/Stages.h"
-#include "dialects/Rt/Rt.h"
+#include "dialects/Rt/InLast.h"
 #include "dialects/Ptl/ByteSize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -58,6 +59,7 @@ private:
   void hoistSums();
   void hoistGathers();
   bool canStart(Operation *op) const;
+  bool canStartInLast(Operation *op) const;
   Operation *makerOf(ValueRange operands) const;
   Operation *firstUse(Operation *op) const;
   Operation *lastUse(Operation *op) const;
@@ -160,6 +162,20 @@ bool Starter::canStart(Operation *op) const {
   return isa<spmd::BucketAllGatherOp>(op);
 }
 
+/// Whether `op` reads sums over several micro-batches, of which the last has kernels to run beside.
+bool Starter::canStartInLast(Operation *op) const {
+  Operation *maker = rt::lastMaker(op);
+  auto loop = maker ? dyn_cast<ptl::AccumulateOp>(maker->getParentOp()) : ptl::AccumulateOp();
+  if (!loop || loop.getPieces() == 1 || loop->hasAttr("ptl.over_batches") ||
+      loop->hasAttr("rt.phase") || loop->getBlock() != &block ||
+      !llvm::all_of(op->getOperands(), [](Value operand) { return operand.hasOneUse(); }))
+    return false;
+  for (Operation *at = maker->getNextNode(); at; at = at->getNextNode())
+    if (isWork(at))
+      return true;
+  return false;
+}
+
 /// What the collective must be finished in front of. In the step's own block that is the end of a
 /// stage function, too: loops, norms and the update have functions of their own.
 Operation *Starter::endOf(Operation *op, bool inUpdate) const {
@@ -201,11 +217,13 @@ void Starter::run() {
     if (!canStart(&op))
       continue;
     Operation *end = endOf(&op, inUpdate);
-    bool worksMeanwhile = false;
+    bool inLast = canStartInLast(&op), worksMeanwhile = inLast;
     for (Operation *at = op.getNextNode(); at != end; at = at->getNextNode())
       worksMeanwhile |= isWork(at);
     if (worksMeanwhile)
       split(&op, end);
+    if (inLast)
+      op.setAttr(rt::kInLast, UnitAttr::get(op.getContext()));
   }
 }
 

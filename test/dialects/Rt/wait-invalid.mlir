@@ -62,3 +62,15 @@ func.func @no_collective(%a: !a) -> !a {
   %0 = ptl.elementwise neg %a {rt.started} : (!a) -> !a
   return %0 : !a
 }
+
+// -----
+
+// What starts in the last micro-batch reads what a loop makes.
+!a = tensor<8xf32, #ptl.dims<[seq]>>
+spmd.mesh @mesh [dp = 2]
+func.func @f(%a: !a) -> !a {
+  // expected-error @+1 {{'rt.in_last' is an attribute of started collectives that read what a loop over micro-batches makes}}
+  %0 = spmd.all_reduce sum %a over @mesh [dp] {rt.in_last, rt.started} : !a -> !a
+  %1 = rt.wait %0 : !a -> !a
+  return %1 : !a
+}

@@ -147,3 +147,33 @@ func.func @step(%x: !x, %p: !p, %q: !q, %r: tensor<f32>, %s: tensor<i64>) -> (!x
   return %v, %w, %n, %h : !x, !x, tensor<f32>, !x
 }
 }
+
+// -----
+
+// A sum over several micro-batches starts in the last of them, unless no kernel is left there behind what it adds up.
+#bs = #ptl.dims<[batch, seq]>
+!g = tensor<8xf32, #ptl.dims<[seq]>>
+module attributes {ptl.plan = {overlap = true}} {
+spmd.mesh @mesh [dp = 2]
+// CHECK-LABEL: func @step
+func.func @step(%x: tensor<4x8xf32, #bs>) -> (!g, !g, tensor<f32>) {
+  // CHECK: %[[L:.*]]:2 = ptl.accumulate pieces 2
+  // CHECK-NOT: spmd.all_reduce
+  // CHECK: ptl.yield
+  // CHECK: %[[S:.*]] = spmd.all_reduce sum %[[L]]#0 over @mesh [dp] {rt.in_last, rt.started}
+  // CHECK-NEXT: %[[E:.*]] = spmd.all_reduce sum %[[L]]#1 over @mesh [dp] :
+  // CHECK-NEXT: %[[W:.*]] = rt.wait %[[S]]
+  // CHECK-NEXT: %[[N:.*]] = ptl.global_norm %[[W]], %[[E]]
+  // CHECK-NEXT: return %[[W]], %[[E]], %[[N]]
+  %s:2 = ptl.accumulate pieces 2 (%k) -> !g, !g {
+    %p = ptl.microbatch %x[%k] of 2 along batch : tensor<4x8xf32, #bs> -> tensor<2x8xf32, #bs>
+    %t = ptl.reduce sum %p over [batch] : tensor<2x8xf32, #bs> -> !g
+    %m = ptl.reduce max %p over [batch] : tensor<2x8xf32, #bs> -> !g
+    ptl.yield %t, %m : !g, !g
+  }
+  %a = spmd.all_reduce sum %s#0 over @mesh [dp] : !g -> !g
+  %b = spmd.all_reduce sum %s#1 over @mesh [dp] : !g -> !g
+  %n = ptl.global_norm %a, %b : (!g, !g) -> tensor<f32>
+  return %a, %b, %n : !g, !g, tensor<f32>
+}
+}
