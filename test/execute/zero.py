@@ -2,9 +2,10 @@
 """Trains a golden model with its storage in parts, at several levels, and compares the runs bit for bit.
 
 Usage: zero.py CASE WORKDIR --over AXES [--mesh dp=2] [--shard "batch: dp"] [--levels 0,1,2,3] [--microbatches K] [--pipeline "schedule: gpipe"] [--reproducible]
-       [--precision bf16]
+       [--precision bf16] [--bucket "64 KB"] [--beside 0=KINDS 3=KINDS]
 Losses, norms and metrics of every step, the weights after the last and the gradients of the first must be those of the first level; with a
-pipeline and --reproducible those of the first level without stages.
+pipeline and --reproducible those of the first level without stages. --beside: at these levels collectives run beside the computation, too,
+with the same results; the trace has starts and waits, as many, of the kinds said (separated by commas), each wait behind its start.
 Each run compares its ranks' replicas after each step, and what ranks moved with what the program says.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -23,15 +24,33 @@ def tensors(path):
     return {name: (array.shape, array.tobytes()) for name, array in golden.read_safetensors(path).items()}
 
 
-def train(level, options, case, run, work):
-    """The lines of the log and the tensors of the files."""
+def started(work):
+    """The kinds of collectives that are started, by a trace."""
+    kinds, open_ones = collections.Counter(), collections.Counter()
+    for event in json.loads((work / "trace.json").read_text())["traceEvents"]:
+        name = event["name"]
+        if name.startswith("start "):
+            kinds[name.split()[1]] += 1
+            open_ones[event["tid"], name.removeprefix("start ")] += 1
+        elif name.startswith("wait for "):
+            open_ones[event["tid"], name.removeprefix("wait for ")] -= 1
+            if open_ones[event["tid"], name.removeprefix("wait for ")] < 0:
+                sys.exit(f"rank {event['tid']} waits for what it hasn't started: {name}")
+    if any(open_ones.values()):
+        sys.exit(f"started, but not waited for: {open_ones}")
+    return kinds
+
+
+def train(level, options, case, run, work, beside=""):
+    """The lines of the log and the tensors of the files. The collectives of the kinds `beside` are started."""
     options.zero = f"{level}, over: {options.over}" if level else ""
+    options.overlap = bool(beside)
     kind = options.case.split("_")[0]
     work.mkdir(parents=True)
     (work / "model.ptl").write_text(golden.program(case, run, options))
-    golden.call("ptlc", "model.ptl", "--plan", "golden", *golden.sizes(kind, run), "-o", "model", cwd=work)
+    golden.call("ptlc", "model.ptl", "--plan", "golden", "--no-check", *golden.sizes(kind, run), "-o", "model", cwd=work)
     golden.call("./model", "--init", case / "init.safetensors", "--log", "log.jsonl", "--save", "final.safetensors", "--save-grads",
-                "grads.safetensors", "--check-replicas", "--report", "report.json", "--quiet", cwd=work)
+                "grads.safetensors", "--check-replicas", "--report", "report.json", "--quiet", *(["--trace", "trace.json"] if beside else []), cwd=work)
     lines = []
     for text in (work / "log.jsonl").read_text().splitlines():
         line = json.loads(text)
@@ -50,12 +69,13 @@ def train(level, options, case, run, work):
     of_storage = {collective["kind"] for collective in report["collectives"] if f"'zero {level}'" in collective["reason"]}
     if of_storage != ({"reduce_scatter", "all_gather"} if level else set()):
         sys.exit(f"level {level}: expected gradients to be scattered and weights gathered, found {of_storage or 'neither'}")
+    if beside and not (kinds := started(work)).keys() >= set(beside.split(",")):
+        sys.exit(f"level {level} starts {dict(kinds)}, expected {beside}")
     return lines, *(tensors(work / name) for name in ("final.safetensors", "grads.safetensors"))
 
 
-def parser_of(text):
-    """What says which model, mesh and plan are trained at which levels."""
-    parser = argparse.ArgumentParser(description=text.splitlines()[0])
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case")
     parser.add_argument("workdir", type=pathlib.Path)
     parser.add_argument("--mesh", default="dp=2")
@@ -66,17 +86,22 @@ def parser_of(text):
     parser.add_argument("--microbatches", type=int, default=1)
     parser.add_argument("--reproducible", action="store_true")
     parser.add_argument("--precision", default="")
-    return parser
+    parser.add_argument("--bucket", default="", help="as 64 KB")
+    parser.add_argument("--beside", nargs="+", default=[], type=lambda text: text.split("="), help="as 3=all_gather,reduce_scatter")
+    return parser.parse_args()
 
 
 def main():
-    options = parser_of(__doc__).parse_args()
+    options = parse()
     case = golden.HERE / "golden" / options.case
     run = json.loads((case / "expected.json").read_text())
     work = options.workdir.resolve() / f"{options.case}-{options.mesh}-{options.over}-{options.microbatches}{options.precision}"
     shutil.rmtree(work, ignore_errors=True)
     levels = options.levels.split(",")
     runs = {f"level {level}": train(int(level), options, case, run, work / level) for level in levels}
+    for level, kinds in options.beside:
+        runs[f"level {level} with overlap"] = train(int(level), options, case, run, work / f"{level}-overlap", kinds)
+    options.overlap = False
     if options.pipeline and options.reproducible:
         options.mesh = ",".join(axis for axis in options.mesh.split(",") if not axis.startswith("pp="))
         options.pipeline = ""
