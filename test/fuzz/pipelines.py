@@ -4,8 +4,8 @@
 Usage: pipelines.py WORKDIR [--seed N] [--count N] [--jobs N] | pipelines.py --print SEED
 Random models with stacks of layers, values that skip layers, integers and masks that travel, tied weights, and plans with any
 schedule, number of stages, micro-batches and copies, level of `zero` and kind of `remat`, sequence parallelism and uneven batches. Each
-program is compiled for its plan and must pass its own `--check` against one rank; under `reproducible` losses, norms, metrics and weights of
-two steps must be, bit for bit, those of the same plan without a pipeline, parts and recomputation. A finding leaves its program and output
+program is compiled for its plan and must pass its own `--check` against one rank; under `reproducible` losses, norms, metrics, evaluations and
+weights of two steps must be, bit for bit, those of the same plan without a pipeline, parts and recomputation. A finding leaves its program and output
 in WORKDIR/<seed>.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -152,6 +152,7 @@ class Writer:
         self.batch = self.micro * self.copies * self.random.choice((1, 2)) + (self.random.randint(1, 2) if self.maybe(0.25) else 0)
         optimizer = self.random.choice(("sgd(lr: 0.1)", "sgd(lr: 0.05, momentum: 0.9)", "adamw(lr: 0.01)", "lion(lr: 0.001)"))
         return ["train Net {", '  data npy(tokens: "tokens.npy", targets: "targets.npy", weights: "weights.npy")', f"  batch {self.batch}",
+                '  eval npy(tokens: "held_tokens.npy", targets: "held_targets.npy", weights: "held_weights.npy"), every: 1',
                 "  steps 2", f"  optimizer {optimizer}", *(["  clip 0.5"] if self.maybe(0.5) else []), "}"]
 
     def text(self):
@@ -164,10 +165,11 @@ class Writer:
 
 def write_data(work, writer, seed):
     rng = numpy.random.default_rng(seed)
-    shape = (2 * writer.batch, 6)
-    for name in ("tokens", "targets"):
-        numpy.save(work / f"{name}.npy", rng.integers(0, 11, shape).astype("i4"))
-    numpy.save(work / "weights.npy", rng.integers(0, 2, shape).astype("f4"))
+    # The last batch of an evaluation is a short one.
+    for kind, count in (("", 2 * writer.batch), ("held_", writer.batch + 1)):
+        for name in ("tokens", "targets"):
+            numpy.save(work / f"{kind}{name}.npy", rng.integers(0, 11, (count, 6)).astype("i4"))
+        numpy.save(work / f"{kind}weights.npy", rng.integers(0, 2, (count, 6)).astype("f4"))
 
 
 def compare_logs(work):

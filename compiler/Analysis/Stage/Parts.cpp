@@ -35,7 +35,7 @@ llvm::SetVector<Value> stage::sumsOf(Value value, ptl::AccumulateOp loop) {
   return sums;
 }
 
-static bool isMadeAnew(Operation &op) {
+bool stage::isMadeAnew(Operation &op) {
   return isa<ptl::ConstantOp, ptl::IotaOp, ptl::MicrobatchOp, ptl::BroadcastOp,
              spmd::BucketAllGatherOp>(op);
 }

@@ -21,6 +21,10 @@ ptl::AccumulateOp mainLoop(mlir::Block &step);
 /// The results of the loop that `value`, of the step's own block, depends on.
 llvm::SetVector<mlir::Value> sumsOf(mlir::Value value, ptl::AccumulateOp loop);
 
+/// True for what is made anew wherever it is used, if its operands can be: constants, pieces of
+/// data, broadcasts and gathers of weights.
+bool isMadeAnew(mlir::Operation &op);
+
 /// The parts of the body over micro-batches.
 class Parts {
 public:

@@ -36,10 +36,11 @@ void ForwardProgram::findParts(Block &block) {
       continue;
     }
     std::optional<int> part;
-    if (auto mark = op.getAttrOfType<IntegerAttr>(kPart))
-      part = static_cast<int>(mark.getInt());
     for (Value operand : op.getOperands())
       part = std::max(part, partOf(operand));
+    auto mark = op.getAttrOfType<IntegerAttr>(kPart);
+    if (mark && (part || !isMadeAnew(op)))
+      part = std::max(part, std::optional(static_cast<int>(mark.getInt())));
     if (part)
       for (Value result : op.getResults())
         parts[result] = *part;
@@ -54,10 +55,12 @@ bool ForwardProgram::staysHere(OpOperand &result) const {
 }
 
 /// The other ranks that need a value of a part.
-std::set<int> ForwardProgram::readersOf(Value value) const {
+std::set<int> ForwardProgram::readersOf(Value value) {
   std::set<int> ranks;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
+    if (!around && user->getBlock() != &source.getBody().front())
+      continue; // it was handed on in the loop
     if (isa<func::ReturnOp>(user) && !staysHere(use))
       ranks.insert(routes.place().begin(), routes.place().end());
     else if (user->getNumResults() > 0)
@@ -73,7 +76,7 @@ Value ForwardProgram::get(Value value) {
     return found;
   Operation *maker = value.getDefiningOp();
   OpBuilder::InsertionGuard guard(builder);
-  if (around && maker->getBlock() == &source.getBody().front())
+  if (around && maker->getBlock() == &source.getBody().front() && !partOf(value))
     builder.setInsertionPoint(around);
   for (Value operand : maker->getOperands())
     get(operand);
@@ -104,9 +107,10 @@ void ForwardProgram::give(ArrayRef<Value> values, int owner) {
 void ForwardProgram::emit(Range operations) {
   std::map<int, SmallVector<Value>> made;
   for (Operation &op : operations)
-    for (Value result : op.getResults())
-      if (std::optional<int> part = partOf(result))
-        made[*part].push_back(result);
+    if (!isa<ptl::AccumulateOp>(op))
+      for (Value result : op.getResults())
+        if (std::optional<int> part = partOf(result))
+          made[*part].push_back(result);
   for (auto &[part, values] : made) {
     int owner = rankOf(part);
     if (rank == owner)
@@ -139,10 +143,17 @@ void ForwardProgram::emitLoop(ptl::AccumulateOp loop) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&made.getBody().front());
     around = made;
+    // Nothing is handed on but in the loop and behind it.
+    Range before(loop->getBlock()->begin(), loop->getIterator());
+    emit(before);
     emit(body.without_terminator());
     auto results = llvm::map_to_vector(yielded, [&](Value value) { return get(value); });
     ptl::YieldOp::create(builder, loop.getLoc(), results);
     around = nullptr;
+    for (Operation &op : before)
+      for (Value result : op.getResults())
+        if (partOf(result))
+          known.erase(result);
   }
   for (auto [total, result] : llvm::zip_equal(totals, made.getResults()))
     known.map(total, result);
@@ -193,14 +204,9 @@ LogicalResult ForwardProgram::build() {
   Block &whole = source.getBody().front();
   findParts(whole);
   auto loops = whole.getOps<ptl::AccumulateOp>();
-  auto rest = whole.begin();
-  if (!loops.empty()) {
-    ptl::AccumulateOp loop = *loops.begin();
-    emit({whole.begin(), loop->getIterator()});
-    emitLoop(loop);
-    rest = std::next(loop->getIterator());
-  }
-  emit({rest, whole.getTerminator()->getIterator()});
+  if (!loops.empty())
+    emitLoop(*loops.begin());
+  emit(whole.without_terminator());
   finish();
   BitVector unused(function.getNumArguments());
   for (BlockArgument argument : function.getArguments())

@@ -32,7 +32,7 @@ private:
   std::optional<int> partOf(Value value) const;
   void findParts(mlir::Block &block);
   bool staysHere(mlir::OpOperand &result) const;
-  std::set<int> readersOf(Value value) const;
+  std::set<int> readersOf(Value value);
   void emit(Range operations);
   void emitLoop(ptl::AccumulateOp loop);
   void give(llvm::ArrayRef<Value> values, int owner);

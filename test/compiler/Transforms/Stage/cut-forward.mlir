@@ -6,11 +6,15 @@
 !q = tensor<12xi64, #ptl.dims<[digits]>>
 
 // Stage 0 makes y, a mask and a total; stage 1 reads y and the mask. Each rank has its own weight, data and total, and both return the
-// same. What is made of weights alone (%b1) is made where it is read.
+// same. Constants, and what is made of weights alone (%b1), are made where they are read; what the loop reads of stage 0 (%h) is handed on
+// in the loop.
 // CHECK: module @rank0
 // CHECK: func.func @eval(%[[W0:[a-z0-9]*]]: {{.*}}ptl.path = "w0"{{.*}}ptl.path = "x"
 // CHECK-NOT: "w1"
+// CHECK-NOT: rt.exchange
 // CHECK: %[[T0:.*]] = ptl.accumulate pieces 1 (%{{.*}}) -> tensor<f32> attributes {ptl.over_batches} {
+// CHECK: %[[H:.*]] = ptl.reduce sum %[[W0]]
+// CHECK: rt.exchange %[[H]] with 1
 // CHECK: %[[Y:.*]] = ptl.elementwise mul
 // CHECK: %[[M:.*]] = ptl.elementwise lt
 // CHECK: %[[A:.*]] = ptl.reduce sum %[[Y]]
@@ -27,10 +31,12 @@
 // CHECK: module @rank1
 // CHECK: func.func @eval(%[[W1:[a-z0-9]*]]: {{[^{]*}}{ptl.path = "w1", ptl.role = "weight"}) ->
 // CHECK: %[[T1:.*]] = ptl.accumulate pieces 1
+// CHECK: %[[H1:.*]] = rt.exchange with 0 : () -> tensor<f32>
 // CHECK: %[[IN:.*]]:2 = rt.exchange with 0 : () -> (tensor<2x8xf32, {{.*}}>, tensor<2x8xi1, {{.*}}>)
 // CHECK: %[[B:.*]] = ptl.broadcast %[[W1]]
 // CHECK: %[[Z:.*]] = ptl.elementwise mul %[[IN]]#0, %[[B]] :
 // CHECK: ptl.elementwise select %[[IN]]#1, %[[Z]]
+// CHECK: ptl.elementwise mul %{{.*}}, %[[H1]]
 // CHECK: ptl.yield %{{.*}} : tensor<f32>
 // CHECK: %[[N1:.*]] = rt.exchange with 0 : () -> tensor<f32>
 // CHECK: %[[E:.*]] = ptl.elementwise exp %[[T1]]
@@ -71,8 +77,9 @@ module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{na
   }
   func.func @eval(%w0: !w {ptl.role = "weight", ptl.path = "w0"}, %w1: !w {ptl.role = "weight", ptl.path = "w1"},
       %x: !x {ptl.role = "data", ptl.path = "x"}) -> (tensor<f32> {ptl.role = "loss"}, tensor<f32> {ptl.role = "metric", ptl.path = "size"}) {
+    %h = ptl.reduce sum %w0 over [embed] {ptl.part = 0 : i64} : !w -> tensor<f32>
+    %zero = ptl.constant 0 {ptl.part = 0 : i64} : !x
     %s:2 = ptl.accumulate pieces 1 (%k) -> tensor<f32>, tensor<f32> attributes {ptl.over_batches} {
-      %zero = ptl.constant 0 : !x
       %b0 = ptl.broadcast %w0 {ptl.part = 0 : i64} : !w -> !x
       %y = ptl.elementwise mul %x, %b0 {ptl.part = 0 : i64} : (!x, !x) -> !x
       %m = ptl.elementwise lt %x, %zero {ptl.part = 0 : i64} : (!x, !x) -> !m
@@ -81,7 +88,8 @@ module attributes {ptl.stages = 2 : i64, ptl.train = {}, ptl.plan = {mesh = [{na
       %z = ptl.elementwise mul %y, %b1 {ptl.part = 1 : i64} : (!x, !x) -> !x
       %c = ptl.elementwise select %m, %z, %zero {ptl.part = 1 : i64} : (!m, !x, !x) -> !x
       %l = ptl.reduce sum %c over [batch, embed] {ptl.part = 2 : i64} : !x -> tensor<f32>
-      ptl.yield %l, %a : tensor<f32>, tensor<f32>
+      %lh = ptl.elementwise mul %l, %h {ptl.part = 2 : i64} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      ptl.yield %lh, %a : tensor<f32>, tensor<f32>
     }
     %e = ptl.elementwise exp %s#0 {ptl.part = 2 : i64} : (tensor<f32>) -> tensor<f32>
     %n = ptl.elementwise neg %s#1 : (tensor<f32>) -> tensor<f32>
