@@ -167,7 +167,7 @@ void Caster::visitArithmetic(Operation *op, bool inBf16) {
 
 /// True if one operation alone reads the value, element by element or to fold it.
 bool Caster::staysInRegister(Value value) const {
-  if (!value.hasOneUse())
+  if (!readers.isOne(value))
     return false;
   Operation *user = *value.user_begin();
   if (isa<ptl::YieldOp, func::ReturnOp>(user))
@@ -189,7 +189,7 @@ void Caster::round(Value value) {
 /// sum in bf16.
 void Caster::keepWide(Value sum) {
   Operation *op = sum.getDefiningOp();
-  if (!op || !sum.hasOneUse())
+  if (!op || !readers.isOne(sum))
     return;
   if (isa<ptl::DotOp>(op)) {
     wide.insert(sum);
@@ -249,6 +249,7 @@ void Caster::visitAccumulate(ptl::AccumulateOp op) {
   Block &body = op.getBody().front();
   auto marks = op->getAttrOfType<ArrayAttr>("ptl.grad");
   Operation *yield = body.getTerminator();
+  readers.count(body);
   for (auto [number, result] : llvm::enumerate(op.getResults())) {
     StringRef path = marks ? cast<StringAttr>(marks[number]).getValue() : StringRef();
     bool narrow = !path.empty() && op.getPieces() == 1 && rules.isBf16Weight(path);

@@ -16,6 +16,7 @@
 #ifndef PTLC_COMPILER_TRANSFORMS_PRECISION_CASTER_H
 #define PTLC_COMPILER_TRANSFORMS_PRECISION_CASTER_H
 
+#include "compiler/Transforms/Precision/Readers.h"
 #include "compiler/Transforms/Precision/Rules.h"
 #include "dialects/Ptl/Ptl.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -60,7 +61,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> copies;
   llvm::SetVector<mlir::Operation *> own; ///< the casts that make them
   llvm::DenseSet<mlir::Value> registers;  ///< f32 of what would be stored in bf16
-  llvm::DenseSet<mlir::Value> wide;       ///< products that are added to others in f32
+  Readers readers;
+  llvm::DenseSet<mlir::Value> wide; ///< products that are added to others in f32
 };
 
 } // namespace ptlc::precision
