@@ -165,7 +165,10 @@ class Program:
 
     def optimizer(self):
         w = self.w
-        first = w.pick(("sgd(lr: 0.1)", "sgd(lr: 1e-2, momentum: 0.9, nesterov: true)", "adamw(lr: rate, betas: (0.9, 0.95), weight_decay: 0.1)", "lion(lr: 1e-3)"))
+        first = w.pick(("sgd(lr: 0.1)", "sgd(lr: 1e-2, momentum: 0.9, nesterov: true)", "adamw(lr: rate, betas: (0.9, 0.95), weight_decay: 0.1)", "lion(lr: 1e-3)", "lamb(lr: 1e-2, betas: (0.9, 0.99))"))
+        matrices = sorted(name for name, dims in self.weights.items() if len(dims) == 2)
+        if matrices and w.chance(0.3):
+            return f"{first}, muon(lr: 0.02, ns_steps: {w.rng.randint(1, 6)}, in: {w.pick(matrices)})"
         return first + (f", sgd(lr: 0.1, in: {w.pick(sorted(self.weights))})" if w.chance(0.3) else "")
 
     def plan(self, number, has_cluster):
