@@ -8,6 +8,7 @@
 #include "compiler/Codegen/CPU/LowerKernels.h"
 #include "compiler/Codegen/CPU/StageCode.h"
 #include "compiler/Codegen/CPU/Target.h"
+#include "compiler/Codegen/Exchanges.h"
 #include "compiler/Codegen/Metadata.h"
 #include "compiler/Conversion/KernelToLoops/KernelToLoops.h"
 #include "compiler/Support/Location.h"
@@ -29,7 +30,8 @@ public:
 
 private:
   /// The program of one rank of a pipeline, or of all ranks; null after an error.
-  llvm::Constant *program(llvm::Module &module, ModuleOp part, RowKernels &rowKernels);
+  llvm::Constant *program(llvm::Module &module, ModuleOp part, const codegen::Schedule &schedule,
+                          RowKernels &rowKernels);
   llvm::Constant *describe(llvm::Module &module, ModuleOp part, const codegen::Schedule &schedule,
                            llvm::ArrayRef<llvm::Function *> functions);
   llvm::Constant *whole(llvm::Module &module, llvm::ArrayRef<llvm::Constant *> parts);
@@ -149,8 +151,7 @@ LogicalResult ProgramBuilder::addKernels(llvm::Module &module, ModuleOp kernels,
 }
 
 llvm::Constant *ProgramBuilder::program(llvm::Module &module, ModuleOp part,
-                                        RowKernels &rowKernels) {
-  codegen::Schedule schedule = codegen::buildSchedule(part);
+                                        const codegen::Schedule &schedule, RowKernels &rowKernels) {
   codegen::Places places(part);
   rowKernels.use(places);
   StageCode stages(part, module, rowKernels, places, schedule, options.debugInfo);
@@ -178,9 +179,15 @@ std::unique_ptr<llvm::Module> ProgramBuilder::build(llvm::LLVMContext &context,
     kernel::emitRowKernel(*kernels, name, graph, plan, binding, loc);
     return success();
   });
+  llvm::SmallVector<ModuleOp> programs = rankPrograms(source);
+  std::vector<codegen::Schedule> schedules;
+  for (ModuleOp part : programs)
+    schedules.push_back(codegen::buildSchedule(part));
+  if (failed(codegen::checkExchanges(schedules)))
+    return nullptr;
   llvm::SmallVector<llvm::Constant *> parts;
-  for (ModuleOp part : rankPrograms(source)) {
-    parts.push_back(program(*module, part, rowKernels));
+  for (auto [part, schedule] : llvm::zip_equal(programs, schedules)) {
+    parts.push_back(program(*module, part, schedule, rowKernels));
     if (!parts.back())
       return nullptr;
   }
