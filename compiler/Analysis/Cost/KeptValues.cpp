@@ -161,6 +161,20 @@ void KeptFinder::describe(Value value) {
   profile.units[unit].kept.push_back(std::move(entry));
 }
 
+/// Across the phases of a pipeline nothing is made again: what the backward reads is kept, and what
+/// that could be made of isn't.
+void KeptFinder::comparePhases(const llvm::SetVector<Value> &read) {
+  for (Value value : kept)
+    if (!read.contains(value))
+      profile.units[unitOf(value)].phaseBytes -= body.bytesOf(value);
+  for (Value value : read) {
+    Operation *producer = value.getDefiningOp();
+    if (body.contains(producer) && body.isForward(producer) && !body.isSource(producer) &&
+        !isa<ptl::ConstantOp>(producer) && !kept.contains(value) && !body.isLoss(producer))
+      profile.units[unitOf(value)].phaseBytes += body.bytesOf(value);
+  }
+}
+
 /// Values larger than statistics that come from other units.
 void KeptFinder::findInputs() {
   llvm::DenseSet<std::pair<unsigned, Value>> seen;
@@ -254,11 +268,13 @@ static bool readsWhole(Operation *op) {
 
 void KeptFinder::run() {
   SmallVector<Value> whole, rows;
+  llvm::SetVector<Value> read;
   for (Operation &op : body.block().without_terminator()) {
     if (body.isForward(&op) || StepBody::isView(&op))
       continue;
     for (Value operand : op.getOperands()) {
       Value value = StepBody::root(operand);
+      read.insert(value);
       if (StepBody::isRowWork(&op))
         (readsWhole(&op) ? whole : rows).push_back(value);
       else
@@ -269,6 +285,7 @@ void KeptFinder::run() {
     settle(value);
   for (Value value : rows)
     settle(value);
+  comparePhases(read);
   SmallVector<Value> order(kept.begin(), kept.end());
   llvm::stable_sort(order, [](Value a, Value b) {
     return a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());

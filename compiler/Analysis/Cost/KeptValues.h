@@ -25,6 +25,7 @@ private:
   bool isStored(mlir::Value value) const;
   unsigned unitOf(mlir::Value value) const;
   void describe(mlir::Value value);
+  void comparePhases(const llvm::SetVector<mlir::Value> &read);
   void findInputs();
   void findLate();
   void findLogits();

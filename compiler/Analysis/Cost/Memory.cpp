@@ -129,6 +129,15 @@ static double startedBytes(const Unit &unit) {
   return most;
 }
 
+/// At level 1 without buckets all gradients that were added up in f32 are rounded before they
+/// travel. Slots of a pipeline stay; else they have the memory of activations.
+static void addRounded(const Layout &layout, double elements, StageMemory &memory) {
+  if (layout.zero != 1 || layout.inBuckets || layout.bytes.gradient <= layout.bytes.weight)
+    return;
+  double free = layout.stages > 1 ? 0 : memory.activations + memory.work;
+  memory.gathered += std::max(0.0, layout.bytes.weight * elements - free);
+}
+
 static void addActivations(const Profile &profile, const Layout &layout,
                            const std::vector<unsigned> &stage, StageMemory &memory) {
   double kept = 0, head = 0, late = 0;
@@ -137,6 +146,11 @@ static void addActivations(const Profile &profile, const Layout &layout,
     const Unit &unit = profile.units[number];
     double whole = unit.keptBytes[0];
     double less = unit.isPart ? unit.keptBytes[static_cast<unsigned>(layout.remat)] : whole;
+    // Nothing is made again across the phases of a pipeline, unless all is.
+    if (layout.stages > 1) {
+      whole += unit.phaseBytes;
+      less += unit.isPart && layout.remat == Remat::Full ? 0 : unit.phaseBytes;
+    }
     kept += share * less + (1 - share) * whole;
     // The loss region's gradients aren't split. What is computed again may be read late, too.
     if (unit.isPart || number == 0)
@@ -164,6 +178,7 @@ std::vector<StageMemory> ptlc::cost::memoryOf(const Profile &profile, const Layo
     addStates(layout, elementsOf(profile, stage), memory);
     memory.gathered = gatheredBytes(profile, layout, stage);
     addActivations(profile, layout, stage, memory);
+    addRounded(layout, elementsOf(profile, stage).trained, memory);
     result.push_back(memory);
   }
   return result;

@@ -162,6 +162,7 @@ static std::optional<Unit> unitBetween(const Unit &one, const Unit &two, double 
     return std::nullopt;
   Unit unit = one;
   unit.inputBytes = line(one.inputBytes, two.inputBytes, samples);
+  unit.phaseBytes = line(one.phaseBytes, two.phaseBytes, samples);
   unit.lateBytes = line(one.lateBytes, two.lateBytes, samples);
   unit.workBytes = line(one.workBytes, two.workBytes, samples);
   unit.lossBytes = line(one.lossBytes, two.lossBytes, samples);

@@ -87,6 +87,7 @@ struct Unit {
   std::vector<Task> tasks;
   std::vector<Kept> kept;
   double inputBytes = 0; ///< values that other units made and it reads
+  double phaseBytes = 0; ///< that the phases of a pipeline keep more, or less: see KeptFinder
   double lateBytes = 0;  ///< values of the backward that the gradients of weights read
   double workBytes = 0;  ///< operands and results of its largest operation, without the loss's
   double lossBytes = 0;  ///< of the largest value that the loss is made of: the logits

@@ -5,7 +5,7 @@ sweep: classes of plans for GPTs with steps of 4.2 million tokens on nodes of 8 
 by an exhaustive search with an independent model of costs. A cell passes if the class is the same, or if the best plan of
 that class isn't more than 1 % faster here than the chosen one (plans that close count as equal), and if the reasons
 name what the class uses. Each cell takes at most 5 seconds of CPU time. spread: some of its cells. back: a chosen plan, put into the file, is estimated to take the time and memory that the planner said.
-written: a chosen plan with pipeline, tensor and data ranks, put into the file, compiles. schedules: where one copy of the
+written: a chosen plan with pipeline, tensor and data ranks, put into the file, compiles into the memory that was planned. schedules: where one copy of the
 model is on machines with one device each, schedules that split the backward win, and are read back; products in f32 are
 priced at the cluster's peak for them.
 """
@@ -165,14 +165,19 @@ def schedules():
 
 
 def written():
-    found, _ = plan(write(""), "175B", "fast", 256, precision="f32")
+    """A plan with three kinds of ranks, as the planner writes it, compiles into the memory that it was planned for."""
+    found, _ = plan(write(""), "70B", "slow", 64)
     chosen = found["chosen"]
     print(found["plan"])
     if min(chosen["tp"], chosen["pp"], chosen["dp"]) < 2:
         sys.exit(f"a plan with three kinds of ranks was expected, not {chosen['kind']}")
-    result = call(write(found["plan"]), "--plan", "chosen", *defines("175B"), "--emit=memory", "-o", WORK / "out.mlir")
+    result = call(write(found["plan"]), "--plan", "chosen", *defines("70B"), "--emit=memory", "--report", "--json")
     if result.returncode:
         sys.exit(result.stderr)
+    arena = max(rank["arena"]["bytes"] for rank in json.loads(result.stdout)["ranks"])
+    print(f"{arena / 1e9:.1f} GB, {chosen['memory'] / 1e9:.1f} planned for")
+    if not 0.9 * chosen["memory"] < arena < chosen["memory"]:
+        sys.exit("that isn't what was planned for")
 
 
 if WHAT == "sweep":
