@@ -218,14 +218,21 @@ class Case:
         return ["module Block {", *map(self.advise, p.weights), f"  fn forward(h: [{', '.join(self.state)}]) {{",
                 *map(self.advise, p.statements), "    return h", *(f"      + {term}" for term in terms), "  }", "}", ""]
 
+    def optimizer(self):
+        plain = self.random.choice(("sgd(lr: 1.0)", "sgd(lr: 1.0, momentum: 0.9)", "sgd(lr: 1.0, momentum: 0.9)",
+                                    "adamw(lr: 1e-2, betas: (0.9, 0.95), eps: 1e-8, weight_decay: 0.1)"))
+        whole = random.Random(f"optimizer {self.seed}")  # others keep the programs of their seeds
+        matrix = re.match(r"  weight (\w+): \[\w+, \w+\]", self.main.weights[0]) if self.main.weights else None
+        muon = f"{plain}, muon(lr: 1e-2, in: {matrix[1]})" if matrix else plain
+        return whole.choice((plain, plain, muon, "lamb(lr: 1e-2)"))
+
     def text(self):
         p = self.main
         terms = [f"{self.random.choice(('mean', 'mean', 'sum'))}(tanh({name}))" if p.values[name] else f"tanh({name})"
                  for name in open_ends(p)]
         sizes = [f"dim {name} = {size}" for name, size in
                  [*((name, p.sizes[name]) for name in values.NAMES), *p.dims]]
-        optimizer = self.random.choice(("sgd(lr: 1.0)", "sgd(lr: 1.0, momentum: 0.9)", "sgd(lr: 1.0, momentum: 0.9)",
-                                        "adamw(lr: 1e-2, betas: (0.9, 0.95), eps: 1e-8, weight_decay: 0.1)"))
+        optimizer = self.optimizer()
         clip = ["  clip 0.5"] if self.random.random() < 0.2 else []
         metric = [f"    metric seen = mean({p.pick(1)})"] if self.random.random() < 0.2 else []
         evaluation = ["  eval npy(" + ", ".join(f'{name}: "{name}.npy"' for name in self.fields) + "), every: 1"] if self.random.random() < 0.2 else []
