@@ -221,7 +221,7 @@ static std::optional<Tensor> written(const Port &port) {
 }
 
 llvm::Error Inputs::fill(const Signature &signature, int64_t step, Tensors &values) {
-  for (const Port &port : signature.arguments) {
+  for (const Port &port : valuesOf(signature.arguments)) {
     if (values.count(port.key()))
       continue;
     if (std::optional<Tensor> value = written(port)) {

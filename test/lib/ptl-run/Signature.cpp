@@ -5,6 +5,7 @@
 
 #include "dialects/Ptl/Ptl.h"
 #include "dialects/Spmd/Spmd.h"
+#include "test/lib/ptl-run/Buckets.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace ptlc::run {
@@ -53,6 +54,77 @@ static Port readPort(mlir::Type type, mlir::DictionaryAttr attributes, unsigned 
     port.placement.microDim = kBatch;
   }
   return port;
+}
+
+std::vector<Port> valuesOf(llvm::ArrayRef<Port> ports) {
+  std::vector<Port> values;
+  for (const Port &port : ports)
+    if (port.members.empty())
+      values.push_back(port);
+    else
+      values.insert(values.end(), port.members.begin(), port.members.end());
+  return values;
+}
+
+namespace {
+/// Fills in what buckets consist of.
+class Buckets {
+public:
+  explicit Buckets(mlir::func::FuncOp function);
+  llvm::LogicalResult fill(Port &port) const;
+
+private:
+  mlir::func::FuncOp function;
+  std::map<std::string, Port> weights; ///< by path; those of buckets, too
+};
+} // namespace
+
+static mlir::ArrayAttr membersOf(const Port &port) {
+  return port.attributes ? port.attributes.getAs<mlir::ArrayAttr>("ptl.members")
+                         : mlir::ArrayAttr();
+}
+
+/// A weight of a bucket, by its entry.
+static Port readMember(mlir::DictionaryAttr entry) {
+  return readPort(entry.getAs<mlir::TypeAttr>("type").getValue(), entry, 0, /*local=*/true);
+}
+
+Buckets::Buckets(mlir::func::FuncOp function) : function(function) {
+  for (mlir::BlockArgument argument : function.getArguments()) {
+    mlir::DictionaryAttr attributes = function.getArgAttrDict(argument.getArgNumber());
+    Port port = readPort(argument.getType(), attributes, 0, /*local=*/true);
+    if (port.role != "weight")
+      continue;
+    if (!membersOf(port))
+      weights[port.path] = port;
+    else
+      for (auto entry : membersOf(port).getAsRange<mlir::DictionaryAttr>())
+        weights[textOf(entry, "ptl.path")] = readMember(entry);
+  }
+}
+
+/// Members of weights are entries, those of states paths of weights.
+llvm::LogicalResult Buckets::fill(Port &port) const {
+  mlir::ArrayAttr list = membersOf(port);
+  mlir::func::FuncOp at = function;
+  for (mlir::Attribute entry : list ? list : mlir::ArrayAttr::get(at.getContext(), {})) {
+    auto path = mlir::dyn_cast<mlir::StringAttr>(entry);
+    auto found = weights.find(path ? path.str()
+                                   : textOf(mlir::cast<mlir::DictionaryAttr>(entry), "ptl.path"));
+    if (found == weights.end())
+      return at.emitError("no weight has the path of a member of '") << port.path << "'";
+    Port member = found->second;
+    if (member.local.sizes != member.global.sizes)
+      return at.emitError("ptl-run can't put '")
+             << member.path << "', which axes cut, into the parts of '" << port.path << "'";
+    if (path) {
+      member.role = port.role;
+      member.path += "#" + llvm::StringRef(port.path).rsplit('#').second.str();
+      member.attributes = {};
+    }
+    port.members.push_back(member);
+  }
+  return llvm::success();
 }
 
 static bool hasAttribute(mlir::func::FuncOp function, llvm::StringRef name) {
@@ -135,6 +207,7 @@ llvm::FailureOr<Signature> readSignature(mlir::func::FuncOp function) {
   signature.function = function;
   signature.mesh = meshOf(function);
   bool local = isPerDevice(function);
+  Buckets buckets(function);
   for (mlir::BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
     Port port = readPort(argument.getType(), function.getArgAttrDict(i), i, local);
@@ -145,10 +218,16 @@ llvm::FailureOr<Signature> readSignature(mlir::func::FuncOp function) {
     if (auto limit = function.getArgAttrOfType<mlir::IntegerAttr>(i, "ptl.limit");
         limit && limit.getInt() > 0)
       port.range = std::min(limit.getInt(), port.range.value_or(limit.getInt()));
+    if (failed(buckets.fill(port)))
+      return llvm::failure();
     signature.arguments.push_back(std::move(port));
   }
-  for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
-    signature.results.push_back(readPort(type, function.getResultAttrDict(i), i, local));
+  for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+    Port port = readPort(type, function.getResultAttrDict(i), i, local);
+    if (failed(buckets.fill(port)))
+      return llvm::failure();
+    signature.results.push_back(std::move(port));
+  }
   return signature;
 }
 
@@ -167,16 +246,30 @@ llvm::FailureOr<mlir::func::FuncOp> findFunction(mlir::ModuleOp module, llvm::St
   return *functions.begin();
 }
 
+/// The value of a port, of a bucket put together.
+static llvm::FailureOr<Tensor> inputOf(const Signature &signature, const Port &port,
+                                       const Tensors &inputs) {
+  mlir::func::FuncOp function = signature.function;
+  llvm::SmallVector<Tensor> tensors;
+  for (const Port &each : valuesOf(port)) {
+    auto input = inputs.find(each.key());
+    if (input == inputs.end())
+      return function.emitError("no value for ") << each.key();
+    if (input->second.type().sizes != each.global.sizes)
+      return function.emitError() << each.key() << " has shape " << input->second.type().str()
+                                  << ", should have " << each.global.str();
+    tensors.push_back(input->second);
+  }
+  return port.members.empty() ? tensors[0].as(port.global) : partOfBucket(tensors, port.global, 0);
+}
+
 static llvm::FailureOr<PerRank> cutInput(const Signature &signature, const Port &port,
                                          const Tensors &inputs, const RunOptions &options) {
-  auto input = inputs.find(port.key());
   mlir::func::FuncOp function = signature.function;
-  if (input == inputs.end())
-    return function.emitError("no value for ") << port.key();
-  Tensor global = input->second.as(port.global);
-  if (input->second.type().sizes != port.global.sizes)
-    return function.emitError() << port.key() << " has shape " << input->second.type().str()
-                                << ", should have " << port.global.str();
+  llvm::FailureOr<Tensor> input = inputOf(signature, port, inputs);
+  if (failed(input))
+    return llvm::failure();
+  Tensor global = std::move(*input);
   roundToElement(global, options.f64);
   PerRank tensors;
   for (int64_t rank = 0; rank < signature.mesh.ranks(); ++rank) {
@@ -209,7 +302,14 @@ llvm::FailureOr<GlobalOutcome> runGlobal(const Signature &signature, const Tenso
       return function.emitError() << "result " << port.key() << ": "
                                   << llvm::toString(global.takeError());
     roundToElement(*global, options.f64);
-    result.results[port.key()] = std::move(*global);
+    llvm::SmallVector<Type> types;
+    for (const Port &member : port.members)
+      types.push_back(member.global);
+    if (types.empty())
+      result.results[port.key()] = std::move(*global);
+    else
+      for (auto [member, tensor] : llvm::zip_equal(port.members, tensorsOfBucket(*global, types)))
+        result.results[member.key()] = tensor;
   }
   if (signature.mesh.ranks() == 1)
     for (auto &[path, tensors] : outcome->gradients)

@@ -26,6 +26,9 @@ struct Port {
   mlir::DictionaryAttr attributes;
   /// Of integer data: the size of the dimension that it indexes, if the program shows one.
   std::optional<int64_t> range;
+  /// The tensors that are concatenated here, if this is the parts of a bucket; they are known and
+  /// returned by their own keys.
+  std::vector<Port> members;
 
   std::string key() const { return path.empty() ? role : role + " " + path; }
 };
@@ -36,7 +39,10 @@ struct Signature {
   std::vector<Port> arguments, results;
 };
 
-/// Reads the signature of a function with one block.
+/// The ports, buckets as their members.
+std::vector<Port> valuesOf(llvm::ArrayRef<Port> ports);
+
+/// Reads the signature of a function with one block. Buckets of tensors that axes cut are refused.
 llvm::FailureOr<Signature> readSignature(mlir::func::FuncOp function);
 
 /// The function called `name`; without a name "step", "loss", or the only one.

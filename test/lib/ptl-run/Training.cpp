@@ -32,7 +32,7 @@ llvm::LogicalResult runOnce(mlir::func::FuncOp function, Inputs &inputs, const R
   llvm::FailureOr<GlobalOutcome> result = runGlobal(*signature, values, options);
   if (failed(result))
     return llvm::failure();
-  for (const Port &port : signature->results)
+  for (const Port &port : valuesOf(signature->results))
     if (all || port.global.rank() == 0)
       printTensor(llvm::outs(), port.key(), result->results[port.key()]);
   for (const auto &[path, gradient] : result->gradients)
@@ -64,7 +64,7 @@ llvm::LogicalResult runSteps(mlir::func::FuncOp function, Inputs &inputs, const 
     if (failed(result))
       return llvm::failure();
     llvm::outs() << "step " << step;
-    for (const Port &port : signature->results) {
+    for (const Port &port : valuesOf(signature->results)) {
       const Tensor &value = result->results[port.key()];
       if (port.role == "weight" || port.role == "state")
         kept[port.key()] = value;
