@@ -98,16 +98,19 @@ def try_values(work, seeds):
 
 
 def write_data(work, program, seed):
-    """Data for all fields of the program: twice as many samples as a batch."""
+    """Data for all fields of the program: twice as many samples as a batch. A batch whose labels were all ignored would have no loss."""
     rng = numpy.random.default_rng(seed)
     if not all(re.search(pattern, program, re.M) for pattern in (r"^  batch \d", "^// Labels are", r"fn loss\(.*\) \{")):
         raise Finding("no data can be made for a program without batch, labels or loss")
     size = {name: int(value) for name, value in re.findall(r"^dim (\w+) = (\d+)$", program, re.M)}
     size["batch"] = 2 * int(re.search(r"^  batch (\d+)$", program, re.M)[1])
+    ignored = {int(label) for label in re.findall(r"ignore: (\d+)", program)}
     labels = int(re.search(r"^// Labels are below (\d+)", program, re.M)[1])
     for name, kind, dims in re.findall(r"(\w+): (int)?\[([\w, ]*)\]", re.search(r"fn loss\((.*)\) \{", program)[1]):
         shape = [size[dim] for dim in dims.split(", ")]
         numbers = rng.integers(0, labels, shape).astype("i4") if kind else rng.normal(size=shape).astype("f4")
+        if kind and ignored and len(ignored) < labels:
+            numbers[:: size["batch"] // 2] = min(set(range(labels)) - ignored)
         numpy.save(work / f"{name}.npy", numbers)
 
 

@@ -239,7 +239,8 @@ class Case:
         arguments = ", ".join(f"{name}: {kind}" for name, kind in self.fields.items())
         data = ", ".join(f'{name}: "{name}.npy"' for name in self.fields)
         mesh = ", ".join(f"{axis} = {size}" for axis, size in self.mesh.items())
-        plan = [*self.rules, *([f"microbatches {self.micro}"] if self.micro > 1 else [])]
+        beside = ["overlap", "bucket 256 B"] if random.Random(f"overlap {self.seed}").random() < 0.3 else []
+        plan = [*self.rules, *([f"microbatches {self.micro}"] if self.micro > 1 else []), *beside]
         blocks = [f"  blocks = repeat({self.count}) Block()"] if self.block else []
         module = self.module()
         return "\n".join([
