@@ -188,8 +188,6 @@ std::string PlanRun::planText(const cost::Candidate &candidate) const {
     text += llvm::formatv("  microbatches {0:f0}\n", layout.microbatches);
   if (layout.zero > 0)
     text += "  zero " + std::to_string(layout.zero) + ", over: dp\n";
-  if (layout.zero == 1) // else all gradients travel at once
-    text += "  bucket 25 MB\n";
   if (layout.dataRanks > 1 || candidate.tensor > 1)
     text += "  overlap\n";
   if (isHalf)

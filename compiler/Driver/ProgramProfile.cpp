@@ -206,7 +206,6 @@ std::optional<cost::Layout> ptlc::layoutOf(const sema::Program &program, const s
       !readRemat(program, plan, diagnostics, layout))
     return std::nullopt;
   readPipeline(plan, layout);
-  layout.inBuckets = plan.bucketBytes.has_value();
   layout.overlapData = layout.overlapTensor = plan.overlap.value_or(false);
   std::optional<bool> half = isHalf(plan, diagnostics);
   if (!half)

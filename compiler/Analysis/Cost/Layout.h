@@ -27,8 +27,7 @@ struct Layout {
 
   double dataRanks = 1;
   int zero = 0;
-  double shardRanks = 1;  ///< that share a copy of what `zero` spreads; of dataRanks
-  bool inBuckets = false; ///< what `zero 1` spreads; higher levels always do it layer by layer
+  double shardRanks = 1; ///< that share a copy of what `zero` spreads; of dataRanks
   Remat remat = Remat::None;
   double rematShare = 1; ///< of the parts of stacks that `remat full` holds for
   unsigned stages = 1, chunks = 1;

@@ -129,15 +129,6 @@ static double startedBytes(const Unit &unit) {
   return most;
 }
 
-/// At level 1 without buckets all gradients that were added up in f32 are rounded before they
-/// travel. Slots of a pipeline stay; else they have the memory of activations.
-static void addRounded(const Layout &layout, double elements, StageMemory &memory) {
-  if (layout.zero != 1 || layout.inBuckets || layout.bytes.gradient <= layout.bytes.weight)
-    return;
-  double free = layout.stages > 1 ? 0 : memory.activations + memory.work;
-  memory.gathered += std::max(0.0, layout.bytes.weight * elements - free);
-}
-
 static void addActivations(const Profile &profile, const Layout &layout,
                            const std::vector<unsigned> &stage, StageMemory &memory) {
   double kept = 0, head = 0, late = 0;
@@ -178,7 +169,6 @@ std::vector<StageMemory> ptlc::cost::memoryOf(const Profile &profile, const Layo
     addStates(layout, elementsOf(profile, stage), memory);
     memory.gathered = gatheredBytes(profile, layout, stage);
     addActivations(profile, layout, stage, memory);
-    addRounded(layout, elementsOf(profile, stage).trained, memory);
     result.push_back(memory);
   }
   return result;

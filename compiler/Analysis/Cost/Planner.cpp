@@ -265,7 +265,7 @@ void Searcher::withTensor(unsigned tensor) {
 
 Search Searcher::run() {
   now.layout.bytes = space.bytes;
-  now.layout.overlapTensor = now.layout.overlapData = now.layout.inBuckets = true;
+  now.layout.overlapTensor = now.layout.overlapData = true;
   for (unsigned tensor : space.tensor)
     if (ranks % tensor == 0)
       withTensor(tensor);

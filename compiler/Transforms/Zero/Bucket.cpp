@@ -82,11 +82,12 @@ static void close(std::vector<Bucket> &buckets, const Alike &alike, SmallVector<
 }
 
 /// What is gathered or scattered at one time are whole layers of a bucket's size, or what the
-/// plan's `bucket` says; at level 1 all of it if the plan doesn't say, it isn't directions, which
-/// should not be whole at one time, and nothing runs beside it.
+/// plan's `bucket` says; at level 1 all of it if the plan doesn't say, nothing runs beside it, and
+/// nothing of it should not be whole at one time: directions, and sums that are rounded.
 static void cutLayers(std::vector<Bucket> &buckets, Alike &alike, const zero::Plan &plan,
                       BucketSizes &sizes, unsigned &next, bool isOfDirections = false) {
-  if (alike.rule.level < 2 && !isOfDirections && !plan.bucketBytes() && !plan.overlaps())
+  bool makesCopies = isOfDirections || !alike.read.isF32();
+  if (alike.rule.level < 2 && !makesCopies && !plan.bucketBytes() && !plan.overlaps())
     return close(buckets, alike, std::move(alike.members), plan, next);
   int64_t least = sizes.of(alike.rule.axes);
   SmallVector<Member, 0> now;
