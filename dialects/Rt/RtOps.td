@@ -157,7 +157,9 @@ def Rt_WaitOp : Op<Rt_Dialect, "wait", [Pure, AttrSizedOperandSegments]> {
     A collective with the unit attribute `rt.started` begins where it stands and doesn't wait
     for other devices. What it makes is known behind its `rt.wait`, and its memory belongs to
     it until then: that of its results, and that of `kept`, which are operands that it reads and
-    that the results don't lie on. All devices start, and wait, in the same order.
+    that the results don't lie on. All devices start, and wait, in the same order. One with the
+    unit attribute `rt.in_last`, too, begins inside the last run of the loop whose results it
+    reads (dialects/Rt/InLast.h).
 
     * (C1) `values` are all results, in order, of one started collective of the same block.
     * (C2) `kept` are operands of that collective.
