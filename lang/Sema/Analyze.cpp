@@ -48,6 +48,14 @@ static void checkLibrary(Context &ctx, const FileScope &main) {
     ctx.error(plan->range, "plan '" + plan->name.text + "' needs a 'train' block in this file");
 }
 
+/// Names of imported files have their module's in front, which is easily left out.
+static std::string suggestDefine(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates) {
+  for (llvm::StringRef candidate : candidates)
+    if (candidate.rsplit('.').second == name)
+      return "; did you mean '" + candidate.str() + "'?";
+  return lang::didYouMean(name, candidates);
+}
+
 /// Reports `-D` that replaced nothing.
 static void checkDefines(Context &ctx, const FileScope &main) {
   llvm::SmallVector<std::string> known{"batch", "steps"};
@@ -59,7 +67,7 @@ static void checkDefines(Context &ctx, const FileScope &main) {
   for (const ParsedDefine &define : ctx.defines)
     if (!define.used && !(main.train == nullptr && llvm::is_contained(candidates, define.name)))
       ctx.error({}, "-D " + define.name + ": the program has no 'dim' or 'const' of that name" +
-                        lang::didYouMean(define.name, candidates));
+                        suggestDefine(define.name, candidates));
 }
 
 static void analyzeProgram(Context &ctx, FileScope &main) {

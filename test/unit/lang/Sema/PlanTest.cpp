@@ -166,6 +166,9 @@ TEST(Defines, ReachImportedFiles) {
   auto analyzed = Analyzed::file(path, {"gpt.layers=3"});
   ASSERT_TRUE(analyzed->program) << analyzed->messages();
   EXPECT_EQ(analyzed->program->weights.size(), 4u + 3 * 16);
+  EXPECT_EQ(Analyzed::file(path, {"layers=3"})->messages(),
+            "error: -D layers: the program has no 'dim' or 'const' of that name; did you mean "
+            "'gpt.layers'?");
 }
 
 } // namespace
