@@ -29,8 +29,9 @@ static bool areAlike(ValueRange given, ValueRange taken) {
 /// True if rank `a`, and the rank that it waits for, do their next exchange with each other.
 static bool meet(ArrayRef<Queue> ranks, int64_t a) {
   rt::ExchangeOp mine = ranks[a].next();
-  auto peer = mine ? static_cast<int64_t>(mine.getPeer()) : 0;
-  rt::ExchangeOp theirs = mine ? ranks[peer].next() : rt::ExchangeOp();
+  auto peer = mine ? static_cast<int64_t>(mine.getPeer()) : -1;
+  bool isOther = peer >= 0 && peer < static_cast<int64_t>(ranks.size()) && peer != a;
+  rt::ExchangeOp theirs = isOther ? ranks[peer].next() : rt::ExchangeOp();
   return theirs && static_cast<int64_t>(theirs.getPeer()) == a &&
          areAlike(mine.getMine(), theirs.getTheirs()) &&
          areAlike(theirs.getMine(), mine.getTheirs());

@@ -69,6 +69,11 @@ TEST(Exchanges, OneSideIsMissing) {
   EXPECT_THAT(check({give(1), take(0) + take(0)}), HasSubstr("rank 1 of the pipeline would wait"));
 }
 
+TEST(Exchanges, NoSuchRank) {
+  EXPECT_THAT(check({give(2), ""}), HasSubstr("rank 0 of the pipeline would wait"));
+  EXPECT_THAT(check({swap(0), ""}), HasSubstr("rank 0 of the pipeline would wait"));
+}
+
 TEST(Exchanges, OtherValues) {
   EXPECT_THAT(check({give(1, "%i : (tensor<i32>)"), take(0)}),
               HasSubstr("rank 0 of the pipeline would wait"));
